@@ -239,7 +239,7 @@ impl Board {
         id: &TaskId,
         changes: Vec<Change>,
     ) -> Result<Vec<PathBuf>, SourceError> {
-        let file = self.task(id).map(|task| task.place.file);
+        let place = self.task(id).map(|task| task.place);
         let edits: Vec<Edit> = changes
             .into_iter()
             .map(|change| Edit {
@@ -247,7 +247,7 @@ impl Board {
                 change,
             })
             .collect();
-        self.source.write(&edits, &|_| file)
+        self.source.write(&edits, &|_| place)
     }
 
     pub(crate) fn set_last_area(&mut self, id: &str) {

@@ -4,6 +4,7 @@
 //! its reader waiting for ever; a link would have ralph write somewhere else.
 
 use std::{
+    ffi::OsStr,
     fs::{File, Metadata},
     io::{self, Read as _},
     os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
@@ -66,6 +67,20 @@ pub(crate) struct FileStamp {
 }
 
 impl FileStamp {
+    /// Looks at a file by its name in an open folder, through a link if it is one.
+    // The types of the fields differ between systems.
+    #[allow(clippy::unnecessary_cast)]
+    pub(crate) fn at(folder: &File, name: &OsStr) -> Option<Self> {
+        let found = rustix::fs::statat(folder, name, rustix::fs::AtFlags::empty()).ok()?;
+        Some(Self {
+            device: found.st_dev as u64,
+            inode: found.st_ino as u64,
+            size: found.st_size as u64,
+            written: (found.st_mtime as i64, found.st_mtime_nsec as i64),
+            changed: (found.st_ctime as i64, found.st_ctime_nsec as i64),
+        })
+    }
+
     pub(crate) fn new(found: &Metadata) -> Self {
         Self {
             device: found.dev(),

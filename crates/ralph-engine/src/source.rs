@@ -11,11 +11,14 @@ pub use find::{FindError, find_source};
 pub(crate) use new_files::{TaskFiles, is_task_place, suggested_in_content};
 pub use snapshot::{RestoredTaskFile, Snapshots, has_mark, put_back_since};
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::task::{
-    Task, TaskId,
-    format::{self, Edit, Format, FormatError, Meta, NewTask, Tampering},
+    Place, Task, TaskId,
+    format::{self, Edit, Format, FormatError, Meta, NewTask, Splice, Syntax, Tampering},
     suggested::SuggestedTask,
 };
 
@@ -46,6 +49,18 @@ pub struct SourceFile {
     bytes: Vec<u8>,
     /// The state of the file when it was read.
     stamp: Option<FileStamp>,
+    syntax: Syntax,
+    /// The changes by which the text became what it is since its tasks were read, oldest first; `None` where
+    /// it became that in another way.
+    edits: Option<Vec<FileEdit>>,
+}
+
+/// A change that ralph made in a task file.
+#[derive(Debug)]
+struct FileEdit {
+    /// The state of the file before.
+    from: Option<FileStamp>,
+    splices: Vec<Splice>,
 }
 
 /// The files of a source that were written since they were read.
@@ -147,6 +162,8 @@ impl Source {
                 link,
                 bytes,
                 stamp,
+                syntax: document.syntax,
+                edits: Some(Vec::new()),
             });
             tasks.append(&mut document.tasks);
         }
@@ -189,16 +206,23 @@ impl Source {
         let Some(file) = self.files.get(task.place.file as usize) else {
             return self.name.clone();
         };
-        let (line, column) = format::line_column(&file.bytes, task.place.offset as usize);
+        let offset = file.offset_now(task.place.offset as usize);
+        let (line, column) = format::line_column(&file.bytes, offset.unwrap_or_default());
         format!("{}:{line}:{column}", file.name)
     }
 
     /// Returns whether anything was written since it was read. Looks at the files' state, not their text.
     pub fn has_changed(&self) -> bool {
+        let known = || self.files.iter().filter_map(|file| file.path.file_name());
         let listed = !self.is_folder
-            || task_files(&self.path)
-                .is_ok_and(|now| now.iter().eq(self.files.iter().map(|f| &f.path)));
-        !listed || self.files.iter().any(|f| stamp(&f.path) != f.stamp)
+            || task_names(&self.path)
+                .is_ok_and(|now| now.iter().map(OsString::as_os_str).eq(known()));
+        !listed || !self.written().0.is_empty()
+    }
+
+    /// The folder that its files are in, where it is one.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.is_folder.then_some(&self.path)
     }
 
     /// Returns whether one of its files was written since it was read.
@@ -207,33 +231,31 @@ impl Source {
         files.any(|file| file.path == path && stamp(path) != file.stamp)
     }
 
-    /// Makes the edits in the files that hold their tasks. All edits are of tasks in `tasks`.
+    /// Makes the edits in the files that hold their tasks. All edits are of tasks that have a place.
     ///
     /// Gives the files that were written.
     pub fn write(
         &mut self,
         edits: &[Edit],
-        tasks: &dyn Fn(&TaskId) -> Option<u32>,
+        places: &dyn Fn(&TaskId) -> Option<Place>,
     ) -> Result<Vec<PathBuf>, SourceError> {
         let mut written = Vec::new();
         for index in 0..self.files.len() {
-            let mine: Vec<Edit> = edits
-                .iter()
-                .filter(|e| tasks(&e.task) == u32::try_from(index).ok())
-                .cloned()
-                .collect();
-            if mine.is_empty() {
+            let mine = edits.iter().filter_map(|edit| {
+                let place = places(&edit.task)?;
+                (place.file as usize == index).then(|| (place, edit.clone()))
+            });
+            let (mine_at, mine): (Vec<Place>, Vec<Edit>) = mine.unzip();
+            let Some(place) = mine_at.first() else {
                 continue;
-            }
+            };
             let file = &mut self.files[index];
             file.refresh()?;
-            let bytes = format::apply(&file.name, &file.bytes, &mine)?;
-            if bytes != file.bytes {
-                file.replace(bytes)?;
+            if file.edit(*place, &mine)? == FileEdited::Yes {
                 written.push(file.path.clone());
             }
         }
-        if let Some(lost) = edits.iter().find(|e| tasks(&e.task).is_none()) {
+        if let Some(lost) = edits.iter().find(|e| places(&e.task).is_none()) {
             return Err(SourceError::NoSuchTask {
                 task: lost.task.clone(),
                 name: self.name.clone(),
@@ -286,6 +308,7 @@ impl Source {
             if put.bytes == now {
                 file.bytes = now;
                 file.stamp = stamp(&file.path);
+                file.edits = None;
             } else {
                 file.replace(put.bytes)?;
             }
@@ -295,8 +318,16 @@ impl Source {
 
     /// Finds the files that were written since they were read.
     pub fn written(&self) -> WrittenSince {
+        // From their folder, the way to each of many files is short.
+        let folder = self
+            .folder()
+            .and_then(|path| std::fs::File::open(path).ok());
+        let stamp_now = |file: &SourceFile| match (&folder, file.path.file_name()) {
+            (Some(folder), Some(name)) => FileStamp::at(folder, name),
+            _ => stamp(&file.path),
+        };
         let files = self.files.iter().enumerate();
-        let written = files.filter(|(_, file)| stamp(&file.path) != file.stamp);
+        let written = files.filter(|(_, file)| stamp_now(file) != file.stamp);
         WrittenSince(written.map(|(at, _)| at).collect())
     }
 
@@ -329,10 +360,71 @@ impl Source {
     }
 }
 
+/// Tells if edits changed a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileEdited {
+    Yes,
+    No,
+}
+
 impl SourceFile {
-    /// The text as last read: what places of its tasks are counted in.
+    /// The text as last read or written.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Returns where what was read at an offset stands now; `None` where that is not known.
+    fn offset_now(&self, offset: usize) -> Option<usize> {
+        let splices = self.edits.as_ref()?.iter().flat_map(|edit| &edit.splices);
+        Some(splices.fold(offset, |offset, splice| splice.moved(offset)))
+    }
+
+    /// Makes edits of tasks, the first of which was read at `place`.
+    fn edit(&mut self, place: Place, edits: &[Edit]) -> Result<FileEdited, SourceError> {
+        let offset = self.offset_now(place.offset as usize);
+        let offset = offset.filter(|_| self.syntax == Syntax::Json);
+        let splices = offset.and_then(|at| format::splices_at(&self.bytes, self.format, at, edits));
+        if let Some(splices) = splices {
+            return self.splice(splices);
+        }
+        let bytes = format::apply(&self.name, &self.bytes, edits)?;
+        if bytes == self.bytes {
+            return Ok(FileEdited::No);
+        }
+        self.replace(bytes)?;
+        Ok(FileEdited::Yes)
+    }
+
+    /// Changes the text where it stands: a file of many tasks is not copied for one.
+    fn splice(&mut self, splices: Vec<Splice>) -> Result<FileEdited, SourceError> {
+        if splices.is_empty() {
+            return Ok(FileEdited::No);
+        }
+        let bytes = &mut self.bytes;
+        let mut undo = Vec::new();
+        for splice in &splices {
+            undo.extend(splice.perform(bytes));
+        }
+        let written = if undo.len() == splices.len() {
+            write_atomically(&self.path, bytes)
+        } else {
+            Err(SourceError::Write {
+                path: self.path.clone(),
+                source: std::io::Error::other("its text is shorter than it was"),
+            })
+        };
+        if let Err(error) = written {
+            for splice in undo.iter().rev() {
+                splice.perform(bytes);
+            }
+            return Err(error);
+        }
+        let from = self.stamp;
+        self.note_written();
+        if let Some(edits) = &mut self.edits {
+            edits.push(FileEdit { from, splices });
+        }
+        Ok(FileEdited::Yes)
     }
 
     /// Reads the file again if it was written since. One that can't be parsed is an error and stays.
@@ -346,6 +438,7 @@ impl SourceFile {
             source,
         })?;
         self.stamp = now;
+        self.edits = None;
         Ok(())
     }
 
@@ -374,12 +467,17 @@ impl SourceFile {
 
     fn replace(&mut self, bytes: Vec<u8>) -> Result<(), SourceError> {
         write_atomically(&self.path, &bytes)?;
-        if bytes.len() >= LARGE {
+        self.bytes = bytes;
+        self.edits = None;
+        self.note_written();
+        Ok(())
+    }
+
+    fn note_written(&mut self) {
+        if self.bytes.len() >= LARGE {
             make_older(&self.path);
         }
-        self.bytes = bytes;
         self.stamp = stamp(&self.path);
-        Ok(())
     }
 }
 
@@ -408,18 +506,24 @@ fn make_older(path: &Path) {
 
 /// The task files of a folder, by name.
 fn task_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+    let names = task_names(folder)?.into_iter();
+    Ok(names.map(|name| folder.join(name)).collect())
+}
+
+/// The names of the task files of a folder, in order.
+fn task_names(folder: &Path) -> std::io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
     for entry in std::fs::read_dir(folder)?.flatten() {
-        let path = entry.path();
+        let name = entry.file_name();
         // Most say what they are without being looked at.
         let is_file =
-            |kind: std::fs::FileType| kind.is_file() || kind.is_symlink() && path.is_file();
-        if has_task_name(&path) && entry.file_type().is_ok_and(is_file) {
-            files.push(path);
+            |kind: std::fs::FileType| kind.is_file() || kind.is_symlink() && entry.path().is_file();
+        if has_task_name(Path::new(&name)) && entry.file_type().is_ok_and(is_file) {
+            names.push(name);
         }
     }
-    files.sort();
-    Ok(files)
+    names.sort();
+    Ok(names)
 }
 
 /// Returns whether a file is a task file by its name.

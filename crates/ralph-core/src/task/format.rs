@@ -44,10 +44,11 @@ mod tests;
 
 pub use append::{NewTask, append, render_new};
 pub use convert::{Converted, Moved, convert, join, write_new};
-pub use edit::{Change, Edit, apply};
+pub use edit::{Change, Edit, apply, splices_at};
 pub use error::{FormatError, LineColumn, line_column};
 pub(crate) use render::quoted;
 pub use rules::{Format, UsualPlace};
+pub use splice::Splice;
 pub use undo_tampering::{Tampering, UndoneTampering, added_tasks, undo_tampering};
 
 use std::collections::HashMap;

@@ -7,6 +7,7 @@
 
 use std::{
     collections::HashSet,
+    ffi::OsString,
     path::{Path, PathBuf},
 };
 
@@ -26,7 +27,7 @@ const PROJECTS: &str = ".artefacts";
 
 /// The task files that there are.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TaskFiles(HashSet<PathBuf>);
+pub(crate) struct TaskFiles(HashSet<OsString>);
 
 /// The findings when new task files were set aside.
 #[derive(Debug, Default)]
@@ -37,16 +38,18 @@ pub(crate) struct NewTaskFiles {
 
 impl TaskFiles {
     pub(crate) fn find(root: &Path, tasks: &TasksConfig, source: &Source) -> Self {
-        let mut found: HashSet<PathBuf> = HashSet::new();
+        let mut found: HashSet<OsString> = HashSet::new();
         for folder in folders(root, tasks, source) {
-            found.extend(task_files(&folder).unwrap_or_default());
+            let files = task_files(&folder).unwrap_or_default().into_iter();
+            found.extend(files.map(PathBuf::into_os_string));
         }
         let named = OWN_FILES.iter().map(|name| root.join(name));
         let projects = std::fs::read_dir(root.join(PROJECTS)).into_iter().flatten();
         let projects = projects
             .flatten()
             .map(|entry| entry.path().join("tasks.json"));
-        found.extend(named.chain(projects).filter(|path| path.is_file()));
+        let named = named.chain(projects).filter(|path| path.is_file());
+        found.extend(named.map(PathBuf::into_os_string));
         Self(found)
     }
 
@@ -59,7 +62,7 @@ impl TaskFiles {
         iteration: u64,
     ) -> Result<NewTaskFiles, SourceError> {
         let mut found = NewTaskFiles::default();
-        let mut new: Vec<&PathBuf> = self.0.difference(&known.0).collect();
+        let mut new: Vec<&Path> = self.0.difference(&known.0).map(Path::new).collect();
         new.sort();
         for path in new {
             let name = name_of(path, root);
@@ -69,7 +72,7 @@ impl TaskFiles {
                 .suggested
                 .extend(tasks.into_iter().map(|task| suggestion(task, &name)));
             let kept = set_aside(path, logs, iteration).map_err(|source| SourceError::Write {
-                path: path.clone(),
+                path: path.to_owned(),
                 source,
             })?;
             let kept = name_of(&kept, root);
@@ -110,9 +113,11 @@ pub(crate) fn is_task_place(
     is_named || is_project || is_in_folder
 }
 
+/// The folders of task files, each once.
 fn folders(root: &Path, tasks: &TasksConfig, source: &Source) -> Vec<PathBuf> {
-    let own = source.is_folder.then(|| source.path.clone());
-    own.into_iter().chain([root.join(&tasks.path)]).collect()
+    let store = root.join(&tasks.path);
+    let own = source.folder().filter(|own| *own != store);
+    own.map(Path::to_owned).into_iter().chain([store]).collect()
 }
 
 /// Moves a file to the logs, under a name that is free.

@@ -14,7 +14,7 @@ use std::{
 
 use ralph_core::task::{
     TaskId,
-    format::{self, Tampering},
+    format::{self, Splice, Tampering},
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,8 @@ enum SnapshotEntry {
         link: Option<Vec<u8>>,
         len: usize,
     },
+    /// The file is as the entries before say, with these changes.
+    Edits { path: Vec<u8>, splices: Vec<Splice> },
     /// All is as it was when this began.
     Mark(String),
 }
@@ -80,10 +82,17 @@ impl Snapshots {
         // A large file goes past the buffer.
         let mut out = BufWriter::new(out);
         for file in &source.files {
-            if self.written.get(&file.path) == Some(&file.stamp) {
+            let before = self.written.get(&file.path);
+            if before == Some(&file.stamp) {
                 continue;
             }
+            let edits = before.and_then(|before| edits_since(file, *before));
             self.written.insert(file.path.clone(), file.stamp);
+            if let Some(splices) = edits {
+                let path = file.path.as_os_str().as_bytes().to_vec();
+                write_entry(&mut out, &SnapshotEntry::Edits { path, splices })?;
+                continue;
+            }
             let entry = SnapshotEntry::File {
                 path: file.path.as_os_str().as_bytes().to_vec(),
                 name: file.name.clone(),
@@ -105,6 +114,14 @@ impl Snapshots {
         self.bytes = path.metadata()?.len();
         Ok(())
     }
+}
+
+/// The changes that a file has had since it was in a state, where nothing else has happened to it.
+fn edits_since(file: &SourceFile, stamp: Option<FileStamp>) -> Option<Vec<Splice>> {
+    let edits = file.edits.as_ref()?;
+    let from = edits.iter().rposition(|edit| edit.from == stamp)?;
+    let splices = edits[from..].iter().flat_map(|edit| edit.splices.clone());
+    stamp.map(|_| splices.collect())
 }
 
 /// Undoes what a run of an agent on `own` did to the files since `mark`, as far as it is not the
@@ -166,6 +183,16 @@ fn read_all(path: &Path) -> (HashMap<PathBuf, SourceFile>, Option<String>) {
     while let Ok(1..) = input.read_until(b'\n', &mut line) {
         match serde_json::from_slice(&line) {
             Ok(SnapshotEntry::Mark(mark)) => last = Some(mark),
+            Ok(SnapshotEntry::Edits { path, splices }) => {
+                let file: Option<&mut SourceFile> = files.get_mut(&path_of(path));
+                let performed = file.and_then(|file| {
+                    let mut splices = splices.iter();
+                    splices.try_for_each(|splice| splice.perform(&mut file.bytes).map(drop))
+                });
+                if performed.is_none() {
+                    break;
+                }
+            }
             Ok(SnapshotEntry::File {
                 path,
                 name,
@@ -186,6 +213,8 @@ fn read_all(path: &Path) -> (HashMap<PathBuf, SourceFile>, Option<String>) {
                     link: link.map(path_of),
                     bytes,
                     stamp: None,
+                    syntax: format::Syntax::Yaml,
+                    edits: None,
                 };
                 files.insert(path, file);
             }
@@ -234,6 +263,45 @@ mod tests {
         );
         let aside = top.path().join("taken-away-tasks.yaml");
         assert_eq!(std::fs::read_to_string(aside).unwrap(), forged);
+    }
+
+    #[test]
+    fn a_change_that_ralph_made_is_noted_without_the_rest_of_the_file() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("tasks.json");
+        let text = "[{\"id\": \"a\", \"status\": \"open\"}, {\"id\": \"b\", \"status\": \"open\"}]";
+        std::fs::write(&path, text).unwrap();
+        let (mut source, tasks) = Source::read(&path, top.path()).unwrap();
+        let mut snapshots = Snapshots::default();
+        snapshots.take(&source, top.path(), "one").unwrap();
+        let file = top.path().join(FILE);
+        let before = std::fs::read(&file).unwrap().len();
+        for task in &tasks {
+            let edit = format::Edit {
+                task: task.id.clone(),
+                change: format::Change::Status(ralph_core::task::Status::Blocked),
+            };
+            source.write(&[edit], &|_| Some(task.place)).unwrap();
+        }
+        snapshots.take(&source, top.path(), "two").unwrap();
+        let after = std::fs::read(&file).unwrap();
+        assert!(!String::from_utf8_lossy(&after[before..]).contains("\"id\""));
+        let kept = read(&file, "two");
+        let expected = text.replace("open", "blocked");
+        assert_eq!(kept[&path].bytes, expected.as_bytes());
+        // What somebody else writes is noted as a whole.
+        std::fs::write(&path, text.replace("open", "skipped")).unwrap();
+        let (source, _) = Source::read(&path, top.path()).unwrap();
+        snapshots.take(&source, top.path(), "three").unwrap();
+        let kept = read(&file, "three");
+        assert_eq!(
+            kept[&path].bytes,
+            text.replace("open", "skipped").as_bytes()
+        );
+        for len in before..after.len() - 1 {
+            std::fs::write(&file, &after[..len]).unwrap();
+            assert!(read(&file, "two").is_empty(), "{len}");
+        }
     }
 
     #[test]

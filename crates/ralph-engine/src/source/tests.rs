@@ -35,10 +35,43 @@ fn a_change_made_by_somebody_else_since_reading_is_kept() {
     let theirs = PRD.replace("\"title\": \"b\"", "\"title\": \"better\"");
     std::fs::write(&path, &theirs).unwrap();
     assert!(source.has_changed());
-    source.write(&[done("A")], &|_| Some(0)).unwrap();
+    source
+        .write(&[done("A")], &|_| Some(Place::default()))
+        .unwrap();
     let expected = theirs.replacen("\"passes\": false", "\"passes\": true", 1);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
     assert!(!source.has_changed());
+}
+
+#[test]
+fn tasks_are_written_one_after_the_other_where_they_stand_by_then() {
+    let (_dir, root) = scratch(&[("prd.json", PRD)]);
+    let path = root.join("prd.json");
+    let (mut source, tasks) = Source::read(&path, &root).unwrap();
+    let place = |id: &TaskId| Some(tasks.iter().find(|task| task.id == *id)?.place);
+    source.write(&[done("A")], &place).unwrap();
+    assert_eq!(source.place(&tasks[1]), "prd.json:4:5");
+    let edits = source.files()[0].edits.as_ref().map(Vec::len);
+    assert_eq!(edits, Some(1), "the rest of the file was not read");
+    source.write(&[done("B")], &place).unwrap();
+    let expected = PRD.replace("false", "true");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+    assert_eq!(source.files()[0].bytes(), expected.as_bytes());
+    assert!(!source.has_changed());
+    assert!(source.write(&[done("B")], &place).unwrap().is_empty());
+}
+
+#[test]
+fn a_change_that_can_not_be_written_is_taken_back() {
+    let (_dir, root) = scratch(&[("folder/prd.json", PRD)]);
+    let path = root.join("folder/prd.json");
+    let (mut source, tasks) = Source::read(&path, &root).unwrap();
+    // Where the new text is written first, something stands that can't be moved aside.
+    std::fs::remove_dir_all(root.join("folder")).unwrap();
+    source.files[0].stamp = stamp(&path);
+    let written = source.files[0].edit(tasks[0].place, &[done("A")]);
+    assert!(matches!(written, Err(SourceError::Write { .. })));
+    assert_eq!(source.files()[0].bytes(), PRD.as_bytes());
 }
 
 #[test]
@@ -47,7 +80,9 @@ fn a_file_that_became_unreadable_is_never_overwritten() {
     let path = root.join("prd.json");
     let (mut source, _) = Source::read(&path, &root).unwrap();
     std::fs::write(&path, "{ broken").unwrap();
-    let error = source.write(&[done("A")], &|_| Some(0)).unwrap_err();
+    let error = source
+        .write(&[done("A")], &|_| Some(Place::default()))
+        .unwrap_err();
     assert!(error.to_string().starts_with("prd.json:1:"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{ broken");
 }
@@ -71,7 +106,9 @@ fn a_link_to_a_task_file_stays_a_link() {
     let link = root.join("prd.json");
     std::os::unix::fs::symlink(root.join("real/prd.json"), &link).unwrap();
     let (mut source, _) = Source::read(&link, &root).unwrap();
-    source.write(&[done("A")], &|_| Some(0)).unwrap();
+    source
+        .write(&[done("A")], &|_| Some(Place::default()))
+        .unwrap();
     assert!(link.is_symlink());
     assert!(
         std::fs::read_to_string(root.join("real/prd.json"))
@@ -129,7 +166,9 @@ fn a_folder_of_files_is_one_source_and_a_new_task_is_a_new_file() {
     let ids: Vec<_> = tasks.iter().map(|t| t.id.as_str()).collect();
     assert_eq!(ids, ["A", "B"]);
     assert_eq!(source.place(&tasks[1]), ".ralph/tasks/b.json:1:2");
-    source.write(&[done("A")], &|_| Some(0)).unwrap();
+    source
+        .write(&[done("A")], &|_| Some(Place::default()))
+        .unwrap();
     let text = std::fs::read_to_string(folder.join("a.yaml")).unwrap();
     assert_eq!(text, "id: A\ntitle: a\nstatus: completed # mine\n");
     let new = NewTask {

@@ -3,7 +3,8 @@
 //! Every result is read again before it is given back: the task says what was meant, and all else
 //! says what it said before. Otherwise there is an error and no result.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::error::{Fault, FormatResult};
@@ -35,6 +36,53 @@ pub enum Change {
 /// The file with the edits made. Later edits of the same thing win.
 pub fn apply(file_name: &str, bytes: &[u8], edits: &[Edit]) -> Result<Vec<u8>, FormatError> {
     edited(file_name, bytes, edits).map_err(|fault| fault.into_error(file_name, bytes))
+}
+
+/// Finds what the edits of one task change in a JSON text that was read before, in which the task begins at
+/// `offset`. The changes are to be performed in their order.
+///
+/// Looks at the task alone. `None` where it is not there, where more of the file has to be known, and where
+/// [`apply`] has something to say.
+pub fn splices_at(
+    bytes: &[u8],
+    format: Format,
+    offset: usize,
+    edits: &[Edit],
+) -> Option<Vec<Splice>> {
+    let id = &edits.first()?.task;
+    let text = std::str::from_utf8(bytes).ok()?;
+    if !text.get(offset..)?.starts_with('{') {
+        return None;
+    }
+    let tree = json::scan_value(text, offset).ok()?;
+    let task = 0;
+    let found = tree.member(task, "id").map(|at| tree.text(at));
+    if found.as_deref() != Some(id.as_str()) || edits.iter().any(|edit| edit.task != *id) {
+        return None;
+    }
+    let changes: Vec<&Change> = edits.iter().map(|edit| &edit.change).collect();
+    let fields = Fields::of(&tree, task);
+    let (nothing, was_asked) = (Vocabulary::empty(), Cell::new(false));
+    let words = || {
+        was_asked.set(true);
+        &nothing
+    };
+    let puts = puts(&tree, format, &fields, &changes, words).ok()?;
+    let splices = puts
+        .iter()
+        .map(|put| splice::of_put(&tree, task, &fields, put));
+    let mut job = TaskEdits {
+        task,
+        id,
+        changes,
+        splices: splices.collect(),
+        puts,
+    };
+    check_object(&tree, format, &job).ok()?;
+    // The last place first: what stands before it does not move.
+    job.splices.reverse();
+    job.splices.sort_by_key(|splice| Reverse(splice.start));
+    (!was_asked.get()).then_some(job.splices)
 }
 
 /// A task with all that is to change in it.

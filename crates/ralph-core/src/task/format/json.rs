@@ -19,6 +19,13 @@ pub(super) fn scan(source: &str, from: usize) -> FormatResult<Tree<'_>> {
     Ok(scanner.tree)
 }
 
+/// Reads the one value of `source` that begins at `from`.
+pub(super) fn scan_value(source: &str, from: usize) -> FormatResult<Tree<'_>> {
+    let mut scanner = Scanner::new(Tree::of_part(Syntax::Json, source), from);
+    scanner.value(0)?;
+    Ok(scanner.tree)
+}
+
 /// Goes through a text from one place on, and adds what it finds to a tree.
 struct Scanner<'a> {
     bytes: &'a [u8],

@@ -3,6 +3,8 @@
 //! Touches the value alone; a new member gets one line like its neighbours. Whether the result
 //! says what was meant is checked by the caller.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     Syntax,
     fields::{Field, Fields},
@@ -12,11 +14,34 @@ use super::{
 };
 
 /// Bytes `start..end` become `text`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Splice {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Splice {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) text: String,
+}
+
+impl Splice {
+    /// Makes the change in `bytes`; returns the one that undoes it, or `None` where there is no such place.
+    pub fn perform(&self, bytes: &mut Vec<u8>) -> Option<Self> {
+        let was = bytes.get(self.start..self.end)?;
+        let undo = Self {
+            start: self.start,
+            end: self.start + self.text.len(),
+            text: String::from_utf8(was.to_vec()).ok()?,
+        };
+        bytes.splice(self.start..self.end, self.text.bytes());
+        Some(undo)
+    }
+
+    /// Returns where an offset outside of the change is once the change is made.
+    pub fn moved(&self, offset: usize) -> usize {
+        if offset < self.end {
+            offset
+        } else {
+            offset + self.text.len() - (self.end - self.start)
+        }
+    }
 }
 
 /// Applies splices to the bytes from `from` to `to`. Those at one place keep their order.

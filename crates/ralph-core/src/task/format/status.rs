@@ -182,6 +182,10 @@ pub(super) struct Vocabulary {
 }
 
 impl Vocabulary {
+    pub(super) fn empty() -> Self {
+        Self { seen: Vec::new() }
+    }
+
     pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Self {
         let mut seen: Vec<String> = Vec::new();
         for task in layout

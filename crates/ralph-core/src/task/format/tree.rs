@@ -75,6 +75,16 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// For a tree that holds little of its source.
+    pub(super) fn of_part(syntax: Syntax, source: &'a str) -> Self {
+        Self {
+            syntax,
+            source,
+            nodes: Vec::new(),
+            decoded: Vec::new(),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }

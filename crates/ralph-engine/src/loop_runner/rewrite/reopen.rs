@@ -99,7 +99,7 @@ pub(super) fn write(root: &Path, body: &RewriteBody) -> Result<(), RewriteError>
         let edits: Vec<Edit> = opened.iter().flat_map(|task| edits(task)).collect();
         source.write(&edits, &|id| {
             let task = opened.iter().find(|task| task.id == *id);
-            task.map(|task| task.place.file)
+            task.map(|task| task.place)
         })?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::{diff, edit, id};
 use crate::task::Status;
-use crate::task::format::{Change, apply, json, parse, undo_tampering};
+use crate::task::format::{Change, apply, json, parse, splices_at, undo_tampering};
 
 fn status() -> impl Strategy<Value = Status> {
     prop::sample::select(Status::ALL.to_vec())
@@ -181,6 +181,36 @@ proptest! {
         to in status(),
     ) {
         check("t.json", &json_text(&manner, shell, &tasks), from, to)?;
+    }
+
+    #[test]
+    fn a_change_at_a_known_place_is_the_same_as_one_that_reads_the_whole_file(
+        manner in manner(),
+        shell in prop::sample::select(SHELLS.to_vec()),
+        tasks in prop::collection::vec(members(), 3),
+        statuses in prop::collection::vec(status(), 4),
+    ) {
+        let mut bytes = json_text(&manner, shell, &tasks).into_bytes();
+        let read = parse("t.json", 0, &bytes).unwrap();
+        let mut offsets: Vec<usize> = read.tasks.iter().map(|t| t.place.offset as usize).collect();
+        for (n, status) in [1, 0, 2, 1].into_iter().zip(statuses) {
+            let edits = [edit(&format!("t{n}"), Change::Status(status))];
+            let expected = apply("t.json", &bytes, &edits).unwrap();
+            let undone = bytes.clone();
+            if let Some(splices) = splices_at(&bytes, read.format, offsets[n], &edits) {
+                let mut undo = Vec::new();
+                for splice in &splices {
+                    undo.push(splice.perform(&mut bytes).unwrap());
+                    offsets.iter_mut().for_each(|offset| *offset = splice.moved(*offset));
+                }
+                prop_assert_eq!(&bytes, &expected);
+                for splice in undo.iter().rev() {
+                    splice.perform(&mut bytes).unwrap();
+                }
+                prop_assert_eq!(&bytes, &undone);
+                bytes = expected;
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{change, diff, edit, read, set};
 use crate::task::Status;
-use crate::task::format::{Change, apply};
+use crate::task::format::{Change, apply, splices_at};
 
 const PRD: &str = r#"{
   "project": "p",
@@ -40,6 +40,31 @@ fn a_completion_changes_one_line() {
     );
     let back = set("prd.json", &done, "US-001", Status::Open);
     assert_eq!(back, PRD);
+}
+
+#[test]
+fn a_task_at_a_known_place_is_changed_without_a_look_at_the_rest() {
+    let read = read("prd.json", PRD);
+    let mut bytes = PRD.as_bytes().to_vec();
+    let offset = read.tasks[0].place.offset as usize;
+    let done = [edit("US-001", Change::Status(Status::Completed))];
+    let splices = splices_at(&bytes, read.format, offset, &done).unwrap();
+    assert_eq!(splices.len(), 1);
+    splices[0].perform(&mut bytes).unwrap();
+    let next = read.tasks[1].place.offset as usize;
+    assert_eq!(splices[0].moved(next), next - 1, "`true` is shorter");
+    let expected = PRD.replacen("\"passes\": false", "\"passes\": true", 1);
+    assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+    // Where another task stands, or none, nothing is found.
+    assert_eq!(splices_at(PRD.as_bytes(), read.format, next, &done), None);
+    assert_eq!(
+        splices_at(PRD.as_bytes(), read.format, offset + 1, &done),
+        None
+    );
+    assert_eq!(
+        splices_at(PRD.as_bytes(), read.format, PRD.len() + 1, &done),
+        None
+    );
 }
 
 #[test]
