@@ -66,7 +66,7 @@ pub use commits::{Along, CommitInfo, TreeEdit, TreeFile};
 pub use environment::GitEnvironment;
 pub use error::GitError;
 pub use following::{FolderFollowed, is_following};
-pub use guard::{ChangedBy, Guard, HeadNow, RefGuard, Tampered, TamperedHow};
+pub use guard::{ChangedBy, Guard, GuardedFiles, HeadNow, RefGuard, Tampered, TamperedHow};
 pub use history::{History, KeptAside};
 pub use land::{ChangedIndex, LandError, LandRequest, Landed};
 pub use lock::LockOwner;

@@ -7,7 +7,7 @@
 mod refs;
 mod snapshot;
 
-pub use refs::{ChangedBy, RefGuard};
+pub use refs::{ChangedBy, GuardedFiles, RefGuard};
 
 use std::fs;
 use std::io;

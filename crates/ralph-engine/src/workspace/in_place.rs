@@ -22,8 +22,8 @@ use crate::{
     error::{LoopError, file_error},
     failpoint::failpoint,
     git::{
-        ChangedBy, GitError, Guard, History, Oid, RefGuard, Replay, ReplayRequest, Repo, ResetSpec,
-        SavedFile, StageSpec, Staged,
+        ChangedBy, GitError, Guard, GuardedFiles, History, Oid, RefGuard, Replay, ReplayRequest,
+        Repo, ResetSpec, SavedFile, StageSpec, Staged,
     },
     iteration::{Findings, LOGS},
     journal_text::{oid, paths_from_text},
@@ -186,12 +186,16 @@ impl Workspace for InPlace<'_> {
             before.untracked = untracked
                 .map(|path| (path.clone(), stamp_of(&root.join(path))))
                 .collect();
-            let refs = RefGuard::take(
-                self.repo,
-                &job.start.branch,
-                &before.settings.paths,
-                &self.own_paths,
-            )?;
+            let task_folder = self.source.folder().and_then(|f| f.strip_prefix(root).ok());
+            let in_folder = |path: &&PathBuf| path.parent() == task_folder;
+            let own = self.own_paths.iter();
+            let own: Vec<PathBuf> = own.filter(|path| !in_folder(path)).cloned().collect();
+            let guarded = GuardedFiles {
+                besides: &before.settings.paths,
+                own: &own,
+                task_folder,
+            };
+            let refs = RefGuard::take(self.repo, &job.start.branch, guarded)?;
             before.refs = Some(refs);
             before.reflog = self.repo.reflog_bytes();
         }

@@ -53,9 +53,23 @@ pub struct RefGuard {
     /// Paths of ralph's own, relative to the root.
     #[serde(default)]
     own: Vec<String>,
+    /// The folder of the task files, relative to the root, where each task has a file.
+    #[serde(default)]
+    task_folder: Option<String>,
     /// The folders among these, and those that they lie in, the outer ones first.
     #[serde(default)]
     own_folders: Vec<(String, Kept)>,
+}
+
+/// The files of the working tree that ralph guards, relative to the root.
+#[derive(Debug, Clone, Copy)]
+pub struct GuardedFiles<'a> {
+    /// Those that are put back like refs.
+    pub besides: &'a [PathBuf],
+    /// Those of ralph's own.
+    pub own: &'a [PathBuf],
+    /// The folder of the task files, where each task has a file: none of them is in `own`.
+    pub task_folder: Option<&'a Path>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,13 +91,12 @@ pub enum ChangedBy {
 
 impl RefGuard {
     /// Takes a snapshot, before programs of an agent run.
-    /// `besides` are files of the working tree that are put back like refs, `own` are those of ralph.
-    pub fn take(
-        repo: &Repo,
-        branch: &str,
-        besides: &[PathBuf],
-        own: &[PathBuf],
-    ) -> Result<Self, GitError> {
+    pub fn take(repo: &Repo, branch: &str, guarded: GuardedFiles<'_>) -> Result<Self, GitError> {
+        let GuardedFiles {
+            besides,
+            own,
+            task_folder,
+        } = guarded;
         let mut paths = vec![repo.common_dir.join("logs/refs/stash")];
         paths.extend(other_heads(repo));
         paths.extend(besides.iter().map(|path| repo.root.join(path)));
@@ -100,7 +113,8 @@ impl RefGuard {
             files,
             git_dir: repo.git_dir.clone(),
             own: own.iter().map(|path| hex_of(path)).collect(),
-            own_folders: folders_of(&repo.root, own)?,
+            task_folder: task_folder.map(hex_of),
+            own_folders: folders_of(&repo.root, own, task_folder)?,
         };
         let path = guard.state_dir.join(FILE);
         let text =
@@ -147,13 +161,16 @@ impl RefGuard {
             }
         }
         let own: Vec<PathBuf> = self.own.iter().map(|p| snapshot::unhex_path(p)).collect();
-        said.extend(free_wedges(&self.root, self.taken_at(), &own));
+        let task_folder = self.task_folder.as_ref().map(|f| snapshot::unhex_path(f));
+        let since = self.taken_at();
+        said.extend(free_wedges(&self.root, since, &own, task_folder.as_deref()));
         Ok(said)
     }
 
     /// Tells whether a path is a folder of another one of ralph's own.
     fn has_below(&self, folder: &Path) -> bool {
-        let mut own = self.own.iter().map(|path| snapshot::unhex_path(path));
+        let own = self.own.iter().chain(&self.task_folder);
+        let mut own = own.map(|path| snapshot::unhex_path(path));
         own.any(|path| path != folder && path.starts_with(folder))
     }
 
@@ -358,8 +375,13 @@ impl RefGuard {
 }
 
 /// The folders among these paths, and those that they lie in, as they are. What is a file is none.
-fn folders_of(root: &Path, own: &[PathBuf]) -> Result<Vec<(String, Kept)>, GitError> {
-    let within = own.iter().filter(|path| path.is_relative());
+fn folders_of(
+    root: &Path,
+    own: &[PathBuf],
+    task_folder: Option<&Path>,
+) -> Result<Vec<(String, Kept)>, GitError> {
+    let own = own.iter().map(PathBuf::as_path).chain(task_folder);
+    let within = own.filter(|path| path.is_relative());
     let all: BTreeSet<&Path> = within
         .flat_map(|path| path.ancestors())
         .filter(|path| !path.as_os_str().is_empty())

@@ -217,7 +217,11 @@ fn is_absence(error: &io::Error) -> bool {
 
 /// Bytes as text that JSON can hold.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|half| DIGITS[usize::from(half)]);
+    bytes.iter().flat_map(digits).collect()
 }
 
 fn unhex(text: &str) -> Vec<u8> {
