@@ -2,19 +2,47 @@
 //!
 //! Between two iterations the journal waits for the disk; git can look at the tree meanwhile. What
 //! was seen early is used for the very next look alone, and only while it is fresh: a file that a
-//! person makes while the loop waits is the person's, and must be seen.
+//! person makes while the loop waits is the person's, and must be seen. Where git looked at the tree
+//! when its verification had ended, that look will do.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
 use super::call::Answer;
 use super::repo::State;
-use super::status::{SCAN, Seen, read_seen};
+use super::status::{SCAN, Seen, StatusEntry, read_seen};
 use super::{GitError, Oid, Repo};
 
 /// Far longer than it takes to write an iteration down, far shorter than any wait.
 const FRESH: Duration = Duration::from_secs(1);
+
+/// Landings after which git looks at the tree again, and notes what it saw in its index: until then it reads
+/// each file again that has landed since.
+const MOST_KNOWN: u32 = 16;
+
+/// What was seen of the working tree after verification, where that is the staged tree and nothing else.
+#[derive(Debug)]
+pub(super) struct VerifiedLook {
+    pub(super) tree: Oid,
+    pub(super) seen: Seen,
+    pub(super) began: Instant,
+}
+
+/// The working tree as it is known to be, without a scan.
+#[derive(Debug)]
+pub(super) struct KnownLook {
+    of: Oid,
+    seen: Seen,
+    began: Instant,
+}
+
+impl KnownLook {
+    fn is_fresh(&self) -> bool {
+        self.began.elapsed() < FRESH
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct EarlyScan {
@@ -42,7 +70,32 @@ impl State {
     /// Returns what was seen early, and against which commit. `None` if it is of no use: the caller looks
     /// itself, and then also meets what went wrong. Nothing runs any more when this returns.
     pub(super) async fn finish_early(&mut self) -> Option<(Seen, Oid)> {
-        self.early.take()?.finish().await
+        let known = self.known.take().filter(KnownLook::is_fresh);
+        let scanned = match self.early.take() {
+            Some(scan) => scan.finish().await,
+            None => None,
+        };
+        known.map(|look| (look.seen, look.of)).or(scanned)
+    }
+
+    /// Takes over what was seen after verification, once that tree has landed with files of ralph's own.
+    pub(super) fn know_landed(&mut self, commit: &Oid, look: VerifiedLook, own: &[PathBuf]) {
+        let VerifiedLook {
+            mut seen, began, ..
+        } = look;
+        // What was staged is committed, and so are these files.
+        let is_changed = |entry: &StatusEntry| entry.worktree != b'.' && !own.contains(&entry.path);
+        seen.changed.retain(is_changed);
+        for entry in &mut seen.changed {
+            entry.staged = b'.';
+        }
+        self.landings_known += 1;
+        if self.landings_known < MOST_KNOWN {
+            let of = commit.clone();
+            self.known = Some(KnownLook { of, seen, began });
+        } else {
+            self.landings_known = 0;
+        }
     }
 }
 
@@ -51,6 +104,10 @@ impl Repo {
     /// nothing in the working tree by then but files of ralph's own. What goes wrong is not said
     /// here: the look itself meets it again.
     pub async fn start_status(&self) {
+        let known = |state: &State| state.known.as_ref().is_some_and(KnownLook::is_fresh);
+        if known(&*self.state.lock().await) {
+            return;
+        }
         let mut state = self.in_order().await;
         if let Ok(early) = self.start_scan(&mut state, &SCAN).await {
             state.early = Some(early);

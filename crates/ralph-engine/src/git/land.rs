@@ -66,6 +66,7 @@ impl Repo {
         check_ref_name(landing.branch)?;
         let mut state = self.in_order().await;
         let staged = state.staged.take();
+        let verified = state.verified.take();
         let mut files = None;
         let mut index = match staged.filter(|staged| staged.tree == *landing.tree) {
             Some(staged) => {
@@ -103,11 +104,18 @@ impl Repo {
         state.base_index = Some(commit.clone());
         // Where the folder is behind by more than this commit, its files are not all that is to follow.
         let files = files.filter(|_| before.is_none());
+        // Git would have to read large files again and again.
+        let looked = verified.filter(|look| files.is_some() && look.tree == *landing.tree);
         state.landed = files.map(|files| (commit.clone(), files));
         self.shadow.set_head(&commit)?;
         if landing.changed_index == ChangedIndex::Agents {
             match self.publish_index(&mut state).await {
-                Ok(()) => self.write_following(None)?,
+                Ok(()) => {
+                    self.write_following(None)?;
+                    if let Some(look) = looked {
+                        state.know_landed(&commit, look, landing.also);
+                    }
+                }
                 // The commit stands, and the index follows later.
                 Err(GitError::Locked { .. }) => {}
                 Err(error) => return Err(error.into()),

@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
 use super::call::{Answer, first_look};
 use super::config::{last_value, parse_settings, personal};
-use super::early::EarlyScan;
+use super::early::{EarlyScan, KnownLook, VerifiedLook};
 use super::identity::Identity;
 use super::ignore_rules::ExcludesFile;
 use super::index_file::{IndexFile, copy_index};
@@ -63,6 +63,12 @@ pub(super) struct State {
     pub(super) base_index: Option<Oid>,
     /// The files that were staged for the commit that landed last, and that commit.
     pub(super) landed: Option<(Oid, Vec<TakenFile>)>,
+    /// The last look at the tree after its verification.
+    pub(super) verified: Option<VerifiedLook>,
+    /// The tree after a landing, for the very next look.
+    pub(super) known: Option<KnownLook>,
+    /// Landings in a row that were known so.
+    pub(super) landings_known: u32,
     /// A scan that is under way. It writes the base index, so it ends before anything else begins.
     pub(super) early: Option<EarlyScan>,
     /// One that writes nothing, so that others need not wait for it.

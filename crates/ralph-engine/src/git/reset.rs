@@ -8,8 +8,10 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::call::Index;
+use super::early::VerifiedLook;
 use super::refs::{check_ref_name, read_branch};
 use super::repo::StageIndex;
 use super::stage::{StageSpec, joined};
@@ -107,7 +109,9 @@ impl Repo {
             self.git(look).index(Index::Stage).run()
         };
         let is_own = |path: &Path| spec.own_paths.iter().any(|own| path.starts_with(own));
+        let began = Instant::now();
         let mut seen = read_seen(&look().await?)?;
+        let whole = seen.clone();
         seen.changed
             .retain(|entry| entry.worktree != b'.' && !is_own(&entry.path));
         let is_new = |path: &&PathBuf| !is_own(path) && !spec.untracked_before.contains(*path);
@@ -131,6 +135,13 @@ impl Repo {
         }
         seen.untracked
             .retain(|path| !is_own(path) && !spec.untracked_before.contains(path));
+        if seen.changed.is_empty() && seen.untracked.is_empty() {
+            state.verified = Some(VerifiedLook {
+                tree: tree.clone(),
+                seen: whole,
+                began,
+            });
+        }
         Ok(WrittenMeanwhile {
             rewritten: seen.changed.into_iter().map(|entry| entry.path).collect(),
             made: seen.untracked,

@@ -125,6 +125,7 @@ impl Repo {
         state: &mut State,
     ) -> Result<Seen, GitError> {
         state.staged = None;
+        state.verified = None;
         self.shadow.set_head(base)?;
         self.ensure_index(base).await?;
         // The index is not written back: it was before the agent ran, and will be once this landed.
@@ -139,7 +140,7 @@ impl Repo {
     }
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) changed: Vec<StatusEntry>,
     pub(super) untracked: Vec<PathBuf>,

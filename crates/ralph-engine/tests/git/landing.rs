@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph_engine::git::{GitEnvironment, LandError, LandRequest, Oid, Repo};
+use ralph_engine::git::{GitEnvironment, LandError, LandRequest, Oid, Repo, StageSpec};
 use ralph_testkit::TestRepo;
 
 use crate::support::{BRANCH, head, land, open, stage, told};
@@ -181,6 +181,85 @@ fn noting_git(test: &TestRepo) -> GitEnvironment {
     let mut vars = test.environment();
     vars[0].1 = format!("{place}/bin:{}", vars[0].1.display()).into();
     GitEnvironment::from_vars(vars)
+}
+
+/// The number of scans of the working tree that git was called for.
+fn scans(test: &TestRepo) -> usize {
+    let calls = fs::read_to_string(test.outside().join("calls")).unwrap();
+    let is_scan = |line: &&str| line.split(' ').any(|word| word == "status");
+    calls.lines().filter(is_scan).count()
+}
+
+#[tokio::test]
+async fn the_look_after_verification_stands_for_the_one_before_the_next_iteration() {
+    let test = TestRepo::new();
+    test.file("prd.json", "{}\n").commit("prd");
+    test.file("mine", "m\n");
+    let state = test.data_dir().join("state");
+    let environment = noting_git(&test);
+    let repo = Repo::open(test.root(), &state, &environment).await.unwrap();
+    let before = [PathBuf::from("mine")].into();
+    let own = [PathBuf::from("prd.json")];
+    let land = async |n: usize, verify: &dyn Fn()| {
+        let base = head(&test);
+        test.file("prd.json", format!("{n} is in progress\n"));
+        test.file(format!("a{n}"), "a\n");
+        let spec = StageSpec {
+            own_paths: &own,
+            ..crate::support::spec(&base, &before)
+        };
+        let staged = repo.stage(&spec).await.unwrap();
+        verify();
+        let looked = repo.restore_staged(&spec, &staged.tree, &|_| false).await;
+        looked.unwrap();
+        test.file("prd.json", format!("{n} is done\n"));
+        let landing = LandRequest {
+            changed_index: ralph_engine::git::ChangedIndex::Agents,
+            own: &own,
+            branch: BRANCH,
+            tree: &staged.tree,
+            parent: &base,
+            tip: &base,
+            message: "feat: a\n",
+            also: &own,
+        };
+        repo.land(&landing).await.unwrap();
+    };
+    let status = async || {
+        let before = scans(&test);
+        repo.start_status().await;
+        let status = repo.status().await.unwrap();
+        assert_eq!(status.head, head(&test));
+        (status, scans(&test) - before)
+    };
+    land(1, &|| {}).await;
+    let (seen, scanned) = status().await;
+    assert_eq!((seen.untracked, scanned), (vec![PathBuf::from("mine")], 0));
+    assert_eq!(seen.changed, []);
+    assert_eq!(test.status(), ["?? mine"]);
+    // It is used once.
+    assert_eq!(status().await.1, 1);
+    // A verify command left something: that has to be looked at.
+    let make = || {
+        test.file("made", "x\n");
+    };
+    land(2, &make).await;
+    let (seen, scanned) = status().await;
+    assert_eq!((seen.untracked.len(), scanned), (2, 1));
+    test.remove("made");
+    // A person commits meanwhile.
+    land(3, &|| {}).await;
+    test.git(["commit", "-q", "--allow-empty", "-m", "mine"]);
+    assert_eq!(status().await.1, 1);
+    // Now and then git notes in its index what it has seen.
+    let mut scanned = 0;
+    for n in 4..40 {
+        land(n, &|| {}).await;
+        scanned += status().await.1;
+    }
+    assert!((2..=3).contains(&scanned), "{scanned}");
+    assert_eq!(test.status(), ["?? mine"]);
+    test.git(["fsck", "--strict"]);
 }
 
 /// What git was called for while one file was staged, and landed with another.
