@@ -44,6 +44,8 @@ pub struct SourceFile {
     pub name: String,
     pub format: Format,
     pub meta: Meta,
+    /// Its path from the root, if it lies below that.
+    pub(crate) inside: Option<PathBuf>,
     /// Where the file really is, if it is a link.
     link: Option<PathBuf>,
     bytes: Vec<u8>,
@@ -155,6 +157,7 @@ impl Source {
             let name = name_of(&path, root);
             let mut document = format::parse(&name, index, &bytes)?;
             files.push(SourceFile {
+                inside: path.strip_prefix(root).ok().map(Path::to_owned),
                 path,
                 name,
                 format: document.format,
@@ -329,6 +332,14 @@ impl Source {
         let files = self.files.iter().enumerate();
         let written = files.filter(|(_, file)| stamp_now(file) != file.stamp);
         WrittenSince(written.map(|(at, _)| at).collect())
+    }
+
+    /// The paths of these files.
+    pub(crate) fn paths_of<'a>(
+        &'a self,
+        written: &'a WrittenSince,
+    ) -> impl Iterator<Item = &'a Path> {
+        written.0.iter().map(|at| self.files[*at].path.as_path())
     }
 
     /// The tasks that were written into these files since they were read.

@@ -205,13 +205,13 @@ pub(crate) trait Workspace {
     /// Puts back what an agent changed of the task files, the configuration and the progress file.
     fn restore_own_files(&mut self, job: &Job, progress: &str) -> Result<RestoredFiles, LoopError>;
 
-    /// Puts the branch back where an agent rewrote history or left it.
+    /// Puts the branch back where an agent rewrote history or left it, and what else it changed in the git folder.
     fn restore_history<'a>(
         &'a mut self,
         job: &'a Job,
     ) -> LocalFuture<'a, Result<Findings, LoopError>>;
 
-    /// Puts back what an agent changed in the git folder; returns what that was.
+    /// Puts back what an agent changed in the git folder but for its history; returns what that was.
     fn restore_git_folder(&mut self) -> Result<Vec<String>, LoopError>;
 
     /// Writes the tree that would be committed.

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::GitError;
@@ -76,14 +76,24 @@ pub(super) async fn clear_stale(lock: &Path, folders: &[&Path]) -> Result<(), Gi
 
 /// Removes locks that programs left in git's folders since then and that no process holds.
 pub(super) fn remove_left(git_dir: &Path, common_dir: &Path, since: SystemTime) {
-    let mut left = locks_in(git_dir);
-    left.extend(locks_in(common_dir));
-    let mut folders = vec![common_dir.join("refs")];
+    let mut left = Vec::new();
+    let mut folders = vec![common_dir.to_owned()];
+    if git_dir != common_dir {
+        folders.push(git_dir.to_owned());
+    }
+    let refs = common_dir.join("refs");
+    folders.push(refs.clone());
     while let Some(folder) = folders.pop() {
-        left.extend(locks_in(&folder));
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        folders.extend(below.map(|entry| entry.path()));
+        let is_of_refs = folder.starts_with(&refs);
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if is_of_refs && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path.clone());
+            }
+            if path.extension().is_some_and(|end| end == "lock") {
+                left.push(path);
+            }
+        }
     }
     left.retain(|lock| !changed_before(lock, since));
     for lock in left {
@@ -91,14 +101,6 @@ pub(super) fn remove_left(git_dir: &Path, common_dir: &Path, since: SystemTime) 
             let _ = remove_lock(&lock);
         }
     }
-}
-
-fn locks_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    paths
-        .filter(|path| path.extension().is_some_and(|end| end == "lock"))
-        .collect()
 }
 
 /// No git makes a folder of one: what an agent made is moved aside.

@@ -21,14 +21,8 @@ const RULES: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
 const SHOWN_CHARS: usize = 80;
 
 /// Takes away or opens up what is in git's or ralph's way, and says what it was. `own` are ralph's files, relative
-/// to the root, and so are all in `task_folder`. Folders that were closed before `since` are a person's, and stay as
-/// they are.
-pub(crate) fn free_wedges(
-    root: &Path,
-    since: SystemTime,
-    own: &[PathBuf],
-    task_folder: Option<&Path>,
-) -> Vec<String> {
+/// to the root. Folders that were closed before `since` are a person's, and stay as they are.
+pub(crate) fn free_wedges(root: &Path, since: SystemTime, own: &[PathBuf]) -> Vec<String> {
     let mut found = Vec::new();
     if !changed_before(root, since) {
         make_writable(root);
@@ -36,10 +30,6 @@ pub(crate) fn free_wedges(
     let mut opened = HashSet::new();
     for path in own {
         found.extend(open_own(root, path, &mut opened));
-    }
-    if let Some(folder) = task_folder {
-        found.extend(open_own(root, folder, &mut opened));
-        found.extend(open_files_in(root, folder));
     }
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -124,30 +114,18 @@ fn open_own<'a>(root: &Path, path: &'a Path, opened: &mut HashSet<&'a Path>) -> 
             return Some(format!("{} is no folder", name(root, &full)));
         }
     }
+    open_file(root, path)
+}
+
+/// Makes a file of ralph's own one that it can read.
+pub(super) fn open_file(root: &Path, path: &Path) -> Option<String> {
     let full = root.join(path);
     let own = rustix::process::geteuid().as_raw();
-    let may_be_closed = fs::symlink_metadata(&full).is_ok_and(|meta| may_be_closed(&meta, own));
+    // Most can be read by what they say of themselves; the others are tried.
+    let may_be_closed = fs::symlink_metadata(&full)
+        .is_ok_and(|meta| meta.is_file() && (meta.uid() != own || meta.mode() & 0o400 == 0));
     let was_closed = may_be_closed && make_readable(&full);
     was_closed.then(|| format!("{} can't be read", shown(path)))
-}
-
-/// The same for the files in a folder of ralph's own.
-fn open_files_in(root: &Path, folder: &Path) -> Vec<String> {
-    let full = root.join(folder);
-    make_writable(&full);
-    let own = rustix::process::geteuid().as_raw();
-    let entries = fs::read_dir(&full).into_iter().flatten().flatten();
-    let closed = entries.filter(|entry| {
-        let may_be = entry.metadata().is_ok_and(|meta| may_be_closed(&meta, own));
-        may_be && make_readable(&entry.path())
-    });
-    let names = closed.map(|entry| shown(&folder.join(entry.file_name())));
-    names.map(|name| format!("{name} can't be read")).collect()
-}
-
-/// Tells whether a file must be tried to know if it can be read: most say so of themselves.
-fn may_be_closed(meta: &fs::Metadata, own: u32) -> bool {
-    meta.is_file() && (meta.uid() != own || meta.mode() & 0o400 == 0)
 }
 
 /// Gives the owner back the right to read a file; true if that had been taken away.
@@ -215,7 +193,7 @@ mod tests {
         }
         fs::write(root.join(".own"), "x").unwrap();
         let own = [PathBuf::from(".own/deep/file"), PathBuf::from("a/keep")];
-        let mut found = free_wedges(root, SystemTime::UNIX_EPOCH, &own, None);
+        let mut found = free_wedges(root, SystemTime::UNIX_EPOCH, &own);
         found.sort();
         assert_eq!(found.len(), 3, "{found:?}");
         assert_eq!(found.remove(0), ".own is no folder");
@@ -229,6 +207,6 @@ mod tests {
             !root.join("a/other").exists(),
             "no program is at its other end"
         );
-        assert!(free_wedges(root, SystemTime::UNIX_EPOCH, &own, None).is_empty());
+        assert!(free_wedges(root, SystemTime::UNIX_EPOCH, &own).is_empty());
     }
 }

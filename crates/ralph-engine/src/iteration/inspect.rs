@@ -217,7 +217,6 @@ pub(super) async fn restore_protected(
     context.log.progress_edited = restored.progress_edited;
     let mut found = restored.findings;
     found.join(workspace.restore_history(context.job).await?);
-    found.flags.extend(workspace.restore_git_folder()?);
     Ok(found)
 }
 

@@ -36,14 +36,7 @@ impl LoopRunner {
     /// The files of the board's tasks, relative to the root.
     pub(super) fn source_files(&self) -> Vec<PathBuf> {
         let files = self.board.source.files().iter();
-        files
-            .filter_map(|f| {
-                f.path
-                    .strip_prefix(&self.place.root)
-                    .ok()
-                    .map(Path::to_owned)
-            })
-            .collect()
+        files.filter_map(|file| file.inside.clone()).collect()
     }
 
     /// Takes away what a killed ralph was writing.

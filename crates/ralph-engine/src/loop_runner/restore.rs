@@ -49,7 +49,7 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
     guard.check_places()?;
     let refs = RefGuard::load(state_dir)?;
     let mut said = match &refs {
-        Some(refs) => refs.free_wedges()?,
+        Some(refs) => refs.free_wedges(|| refs.task_files())?,
         None => Vec::new(),
     };
     let by = last_sign_of_life(state_dir).map_or(ChangedBy::Programs, ChangedBy::ProgramsUntil);

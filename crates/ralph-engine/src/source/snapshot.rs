@@ -207,6 +207,7 @@ fn read_all(path: &Path) -> (HashMap<PathBuf, SourceFile>, Option<String>) {
                 bytes.truncate(len);
                 let file = SourceFile {
                     path: path.clone(),
+                    inside: None,
                     name,
                     format: format::Format::Native,
                     meta: format::Meta::default(),

@@ -31,7 +31,7 @@ use crate::{
     plain_file::{self, FileStamp},
     process::{BindAccess, Containment, MountPlan},
     progress_file::ProgressFile,
-    source::{Snapshots, Source, TaskFiles},
+    source::{Snapshots, Source, TaskFiles, WrittenSince},
     supervisor::LocalFuture,
 };
 
@@ -236,8 +236,8 @@ impl Workspace for InPlace<'_> {
     }
 
     fn restore_own_files(&mut self, job: &Job, progress: &str) -> Result<RestoredFiles, LoopError> {
-        let wedges = self.free_wedges()?;
-        let mut restored = self.restore_shared_files(job, progress, WrittenFiles::ANY)?;
+        let (wedges, wrote) = self.free_wedges()?;
+        let mut restored = self.restore_shared_files(job, progress, wrote)?;
         if !wedges.is_empty() {
             restored.findings.refuse(wedges.join("; "));
         }
@@ -282,16 +282,14 @@ impl Workspace for InPlace<'_> {
                     ));
                 }
             }
+            found.flags.extend(self.restore_guarded()?);
             Ok(found)
         })
     }
 
     fn restore_git_folder(&mut self) -> Result<Vec<String>, LoopError> {
-        let Some(guard) = self.guard else {
-            return Ok(Vec::new());
-        };
         let mut found = self.restore_refs()?;
-        found.extend(self.restore_git_files(guard)?);
+        found.extend(self.restore_guarded()?);
         Ok(found)
     }
 
@@ -359,11 +357,12 @@ impl Workspace for InPlace<'_> {
         candidate: Option<StagedCandidate<'a>>,
     ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>> {
         Box::pin(async move {
+            let (flags, wrote) = self.free_wedges()?;
             let mut after = RestoredAfter {
-                flags: self.free_wedges()?,
+                flags,
                 ..RestoredAfter::default()
             };
-            let shared = self.restore_shared_files(job, progress, WrittenFiles::ANY)?;
+            let shared = self.restore_shared_files(job, progress, wrote)?;
             after.flags.extend(shared.findings.into_flags());
             let configs = self.restore_config()?.into_iter();
             after
@@ -452,26 +451,31 @@ impl Workspace for InPlace<'_> {
 }
 
 /// The files of ralph's that an agent wrote, or may have written.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct WrittenFiles {
-    pub(super) tasks: bool,
+    /// None where no task file can have been.
+    pub(super) tasks: Option<WrittenSince>,
     pub(super) progress: bool,
 }
 
-impl WrittenFiles {
-    /// In the user's own folder any edit may be the agent's.
-    const ANY: Self = Self {
-        tasks: true,
-        progress: true,
-    };
-}
-
 impl InPlace<'_> {
-    /// Takes away what would keep git from looking at the folder; says what it was.
-    fn free_wedges(&self) -> Result<Vec<String>, LoopError> {
+    /// Takes away what would keep git from looking at the folder; says what it was, and which of ralph's files were
+    /// written. In the user's own folder any edit may be the agent's.
+    fn free_wedges(&self) -> Result<(Vec<String>, WrittenFiles), LoopError> {
         let refs = self.before.as_ref().and_then(|before| before.refs.as_ref());
-        let freed = refs.map(RefGuard::free_wedges).transpose()?;
-        Ok(freed.unwrap_or_default())
+        let mut written = None;
+        let changed = || {
+            let found = written.insert(self.source.written());
+            let paths = self.source.paths_of(found);
+            let paths = paths.filter_map(|path| path.strip_prefix(self.root).ok());
+            paths.map(Path::to_owned).collect()
+        };
+        let freed = refs.map(|refs| refs.free_wedges(changed)).transpose()?;
+        let wrote = WrittenFiles {
+            tasks: Some(written.unwrap_or_else(|| self.source.written())),
+            progress: true,
+        };
+        Ok((freed.unwrap_or_default(), wrote))
     }
 
     /// The base of a job, and the untracked files that are not its agent's.
@@ -561,7 +565,7 @@ impl InPlace<'_> {
         let mut found = Findings::default();
         dot_ralph::ensure(self.root)
             .map_err(|e| file_error("make", &self.root.join(dot_ralph::FOLDER), e))?;
-        let written = wrote.tasks.then(|| self.source.written());
+        let written = wrote.tasks;
         if let Some(written) = &written {
             found.suggested.extend(self.source.added(written));
         }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::super::lock;
 use super::super::refs::branch_ref;
 use super::super::reset::make_writable;
-use super::super::wedge::free_wedges;
+use super::super::wedge::{free_wedges, open_file};
 use super::super::{GitError, Oid, Repo};
 use super::snapshot::{self, Kept, hex_path};
 
@@ -137,7 +137,13 @@ impl RefGuard {
 
     /// Takes away what would keep git from looking at the working tree, or ralph from its own files; says what it
     /// was. Nothing is written through what an agent put in the place of a folder.
-    pub fn free_wedges(&self) -> Result<Vec<String>, GitError> {
+    ///
+    /// `changed` is asked for the files in the folder of the tasks that may have been closed, once that folder is
+    /// right.
+    pub fn free_wedges(
+        &self,
+        changed: impl FnOnce() -> Vec<PathBuf>,
+    ) -> Result<Vec<String>, GitError> {
         let mut said = Vec::new();
         for (path, was) in &self.own_folders {
             let path = snapshot::unhex_path(path);
@@ -160,11 +166,27 @@ impl RefGuard {
                 said.push(format!("{} is {} now", shown(&path), now.kind()));
             }
         }
-        let own: Vec<PathBuf> = self.own.iter().map(|p| snapshot::unhex_path(p)).collect();
-        let task_folder = self.task_folder.as_ref().map(|f| snapshot::unhex_path(f));
-        let since = self.taken_at();
-        said.extend(free_wedges(&self.root, since, &own, task_folder.as_deref()));
+        let own = self.own.iter().chain(&self.task_folder);
+        let own: Vec<PathBuf> = own.map(|path| snapshot::unhex_path(path)).collect();
+        said.extend(free_wedges(&self.root, self.taken_at(), &own));
+        if let Some(folder) = &self.task_folder {
+            make_writable(&self.root.join(snapshot::unhex_path(folder)));
+            let changed = changed().into_iter();
+            said.extend(changed.filter_map(|path| open_file(&self.root, &path)));
+        }
         Ok(said)
+    }
+
+    /// The files in the folder of the tasks, relative to the root.
+    pub fn task_files(&self) -> Vec<PathBuf> {
+        let folder = self.task_folder.as_ref().map(|f| snapshot::unhex_path(f));
+        let files = folder.into_iter().flat_map(|folder| {
+            let entries = fs::read_dir(self.root.join(&folder)).into_iter().flatten();
+            entries
+                .flatten()
+                .map(move |entry| folder.join(entry.file_name()))
+        });
+        files.collect()
     }
 
     /// Tells whether a path is a folder of another one of ralph's own.

@@ -351,7 +351,9 @@ impl Workspace for Layered<'_> {
         };
         let mut sources = self.folder.source.files().iter();
         let wrote = WrittenFiles {
-            tasks: sources.any(|file| is_taken(&file.path)),
+            tasks: sources
+                .any(|file| is_taken(&file.path))
+                .then(|| self.folder.source.written()),
             progress: is_taken(self.folder.progress.path()),
         };
         let left = current.map(|current| current.left.clone());
