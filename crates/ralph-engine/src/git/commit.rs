@@ -25,17 +25,21 @@ impl Repo {
             oid: tree.clone(),
             new: Vec::new(),
         };
-        self.commit_new_tree(tree, parent, message).await
+        self.commit_new_tree(tree, parent, message, None).await
     }
 
-    /// Stores the commit together with what is new in its tree.
+    /// Stores the commit together with what is new in its tree, durably once this returns; where a ref that is there
+    /// is to be moved to it next, once that is done.
     pub(super) async fn commit_new_tree(
         &self,
         tree: IndexTree,
         parent: &Oid,
         message: &str,
+        next_moved: Option<&str>,
     ) -> Result<Oid, GitError> {
         let IndexTree { oid: tree, mut new } = tree;
+        let ref_folder = next_moved.map(|name| self.common_dir.join(name));
+        let ref_folder = ref_folder.as_ref().and_then(|path| path.parent());
         if let Some(objects) = &self.objects
             // Git refuses such a message, and says so.
             && !message.contains('\0')
@@ -49,7 +53,10 @@ impl Repo {
             let content = content.into_bytes();
             let commit = objects.oid_of(ObjectKind::Commit, &content);
             new.push((ObjectKind::Commit, content));
-            objects.write_durably(&new)?;
+            match ref_folder {
+                Some(folder) => objects.write_before_swap(&new, folder)?,
+                None => objects.write_durably(&new)?,
+            }
             return Ok(commit);
         }
         if let Some(objects) = &self.objects {

@@ -83,10 +83,10 @@ impl Repo {
             let also: Vec<&Path> = landing.also.iter().map(PathBuf::as_path).collect();
             (index, tree) = self.add_own(index, &also).await?;
         }
-        let commit = self
-            .commit_new_tree(tree, landing.parent, landing.message)
-            .await?;
         let name = branch_ref(landing.branch);
+        let commit = self
+            .commit_new_tree(tree, landing.parent, landing.message, Some(&name))
+            .await?;
         let before = self.note_following(landing.branch, landing.parent, &commit, landing.own)?;
         let moved = self
             .move_ref(&name, &commit, Some(landing.tip), "ralph: land")

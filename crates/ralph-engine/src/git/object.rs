@@ -7,8 +7,8 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha1::Sha1;
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::config::{Setting, last_value};
 use super::{GitError, Oid};
-use crate::durable::write_out;
+use crate::durable::{is_flushed_in_order, start_writing_out, write_out};
 use crate::failpoint::fault;
 
 /// The longest block that deflate stores as it is.
@@ -113,6 +113,25 @@ impl Objects {
         self.write_and(objects, fs::File::sync_all)
     }
 
+    /// The same where a ref in `folder` is moved next, which flushes that folder: one flush will do for both.
+    pub(super) fn write_before_swap(
+        &self,
+        objects: &[(ObjectKind, Vec<u8>)],
+        folder: &Path,
+    ) -> Result<(), GitError> {
+        let is_flushed = fs::File::open(folder).is_ok_and(|folder| {
+            let device = |meta: io::Result<fs::Metadata>| meta.map(|meta| meta.dev()).ok();
+            let of_folder = device(folder.metadata());
+            let of_objects = device(fs::metadata(&self.folder));
+            is_flushed_in_order(&folder) && of_folder.is_some() && of_folder == of_objects
+        });
+        if is_flushed {
+            self.write(objects)
+        } else {
+            self.write_durably(objects)
+        }
+    }
+
     fn write_and(
         &self,
         objects: &[(ObjectKind, Vec<u8>)],
@@ -120,7 +139,9 @@ impl Objects {
     ) -> Result<(), GitError> {
         let mut begun = Vec::with_capacity(objects.len());
         for (kind, content) in objects {
-            begun.push(self.begin(*kind, content)?);
+            let object = self.begin(*kind, content)?;
+            start_writing_out(&object.file);
+            begun.push(object);
         }
         for object in &begun {
             write_out(&object.file).map_err(GitError::io("write", &object.path))?;
