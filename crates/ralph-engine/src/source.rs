@@ -223,6 +223,11 @@ impl Source {
         !listed || !self.written().0.is_empty()
     }
 
+    /// Returns whether its tasks are those that were read, but for what ralph itself wrote of them since.
+    pub(crate) fn has_tasks_as_read(&self) -> bool {
+        self.files.iter().all(|file| file.edits.is_some()) && !self.has_changed()
+    }
+
     /// The folder that its files are in, where it is one.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.is_folder.then_some(&self.path)

@@ -82,6 +82,9 @@ impl Artefacts {
         let [file] = source.files() else {
             return Ok(Vec::new());
         };
+        if !source.is_written(&file.path) {
+            return Ok(Vec::new());
+        }
         let Ok(now) = read_bytes(&file.path) else {
             return Ok(Vec::new());
         };

@@ -190,7 +190,7 @@ impl LoopRunner {
 
     /// Takes over the tasks that the agent of an execution added: they are work like any other.
     pub(super) async fn take_new_tasks(&mut self) -> Result<(), LoopError> {
-        if self.files.artefacts.is_none() {
+        if self.files.artefacts.is_none() || self.board.source.has_tasks_as_read() {
             return Ok(());
         }
         let (source, tasks) = Source::read(self.board.source.path(), &self.place.root)?;
