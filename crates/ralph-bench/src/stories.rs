@@ -26,13 +26,19 @@ const ROUNDS: usize = 8;
 enum TaskForm {
     /// All in one file.
     Prd,
+    /// All in one file of an artefacts project.
+    Artefacts,
     /// A file for each.
     Native,
 }
 
+/// The task file of the artefacts project.
+const PROJECT_TASKS: &str = ".artefacts/bench/tasks.json";
+
 pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) -> BenchResult<()> {
     for (form, name) in [
         (TaskForm::Prd, "in one file"),
+        (TaskForm::Artefacts, "in a project"),
         (TaskForm::Native, "a file each"),
     ] {
         let few = Measured::of(programs, form, FEW, repeats)?;
@@ -90,6 +96,14 @@ impl Measured {
 fn with_tasks(form: TaskForm, count: usize) -> TestRepo {
     match form {
         TaskForm::Prd => project(count),
+        TaskForm::Artefacts => {
+            let repo = project(1);
+            repo.git(["rm", "-q", "prd.json"]);
+            repo.file(PROJECT_TASKS, project_tasks(count));
+            repo.file(".artefacts/bench/spec.md", "Files.\n");
+            repo.commit("a project");
+            repo
+        }
         TaskForm::Native => {
             let repo = project(1);
             repo.git(["rm", "-q", "prd.json"]);
@@ -100,6 +114,24 @@ fn with_tasks(form: TaskForm, count: usize) -> TestRepo {
             repo
         }
     }
+}
+
+fn project_tasks(count: usize) -> String {
+    let tasks: Vec<String> = (1..=count)
+        .map(|n| {
+            let id = task_id(n);
+            format!(
+                "    {{\n      \"id\": \"{id}\",\n      \"title\": \"Write file number {n}\",\n      \
+                 \"description\": \"As a user I want the file {id}.txt so that there is one.\",\n      \
+                 \"status\": \"pending\",\n      \"dependencies\": [],\n      \"attempts\": 0,\n      \
+                 \"max_attempts\": 3,\n      \"blocked\": false\n    }}"
+            )
+        })
+        .collect();
+    let tasks = tasks.join(",\n");
+    format!(
+        "{{\n  \"project_name\": \"bench\",\n  \"version\": 1,\n  \"tasks\": [\n{tasks}\n  ]\n}}\n"
+    )
 }
 
 fn task_path(n: usize) -> String {
@@ -119,10 +151,14 @@ fn run(programs: &Programs, form: TaskForm, count: usize, rounds: usize) -> Benc
     let before = commits(&repo)?;
     let mut command = match form {
         TaskForm::Prd => ralph_run(&repo, programs),
-        TaskForm::Native => {
+        TaskForm::Artefacts | TaskForm::Native => {
+            let (subcommand, tasks) = match form {
+                TaskForm::Artefacts => ("execute", "bench"),
+                TaskForm::Prd | TaskForm::Native => ("run", ".ralph/tasks"),
+            };
             let mut command = repo.command(&programs.ralph);
             let agent = command_agent(&programs.stub);
-            command.args(["run", ".ralph/tasks", "--agent", &agent]);
+            command.args([subcommand, tasks, "--agent", &agent]);
             command
         }
     };
@@ -145,7 +181,11 @@ fn run(programs: &Programs, form: TaskForm, count: usize, rounds: usize) -> Benc
 /// One value of the tasks is changed, added and committed: what git needs for it.
 fn store_plainly(form: TaskForm, count: usize) -> BenchResult<Duration> {
     let repo = with_tasks(form, count);
-    let mut text = task_file(count);
+    let mut text = match form {
+        TaskForm::Prd => task_file(count),
+        TaskForm::Artefacts => project_tasks(count),
+        TaskForm::Native => String::new(),
+    };
     let mut took = Duration::ZERO;
     for n in 1..=ROUNDS {
         let path = match form {
@@ -153,6 +193,11 @@ fn store_plainly(form: TaskForm, count: usize) -> BenchResult<Duration> {
                 text = text.replacen("\"passes\": false", "\"passes\": true", 1);
                 repo.file("prd.json", &text);
                 "prd.json".to_owned()
+            }
+            TaskForm::Artefacts => {
+                text = text.replacen("\"pending\"", "\"completed\"", 1);
+                repo.file(PROJECT_TASKS, &text);
+                PROJECT_TASKS.to_owned()
             }
             TaskForm::Native => {
                 repo.file(task_path(n), native_task(n, "completed"));
