@@ -90,7 +90,23 @@ pub fn try_mounts(
     platform::try_mounts(plan, trial, containment)
 }
 
+/// What all programs that this process has started use together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TreeUse {
+    pub processes: u64,
+    pub memory_bytes: u64,
+}
+
+/// Sums up what all programs that this process has started use; nothing where the platform can't tell.
+pub fn use_of_children() -> TreeUse {
+    platform::use_of_children()
+}
+
 /// Tries a sandbox with a child that does nothing in it.
-pub fn try_sandbox(plan: &SandboxPlan, containment: Containment) -> Result<(), TrialFailure> {
-    platform::try_sandbox(plan, containment)
+pub fn try_sandbox(
+    plan: &SandboxPlan,
+    mounts: &MountPlan,
+    containment: Containment,
+) -> Result<(), TrialFailure> {
+    platform::try_sandbox(plan, mounts, containment)
 }

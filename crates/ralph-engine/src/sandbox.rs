@@ -6,6 +6,7 @@
 
 mod home;
 mod hosts;
+mod limits;
 mod relay;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ mod view;
 pub(crate) use home::sweep_homes;
 pub use home::{AgentFile, AgentFileKind, AgentFolder};
 pub use hosts::AllowedHost;
+pub use limits::TreeLimits;
 
 use std::{
     ffi::OsString,
@@ -35,8 +37,8 @@ use self::{
     view::{View, is_narrow},
 };
 use crate::process::{
-    CommandSpec, Containment, MountStep, Running, SandboxLimits, SandboxMeans, SandboxNetwork,
-    SandboxPlan, ShownAs, TrialFailure, try_sandbox,
+    CommandSpec, Containment, MountPlan, MountStep, OverlayXattrs, Running, SandboxLimits,
+    SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, TrialFailure, try_sandbox,
 };
 
 /// What a sandbox is made from.
@@ -90,6 +92,7 @@ pub struct Sandbox {
     homes: PathBuf,
     nested: bool,
     overrides_owners: bool,
+    limits: TreeLimits,
     network: AgentNetwork,
     allow_hosts: Vec<AllowedHost>,
     verify_network: CommandNetwork,
@@ -175,7 +178,10 @@ impl SandboxFound {
                         "{means} can't limit the network, as `safety.network` or `verification.network` asks for"
                     ));
                 }
-                Ok(()) => return Ok(Self::Walls(Box::new(sandbox))),
+                Ok(()) => {
+                    let sandbox = sandbox.settle_caches(request.containment);
+                    return Ok(Self::Walls(Box::new(sandbox)));
+                }
                 Err(failure) => reasons.push(format!("{means}: {failure}")),
             }
         }
@@ -240,6 +246,7 @@ impl Sandbox {
             homes: request.data_dir.join("homes"),
             nested: request.safety.sandbox != SandboxMode::Required,
             overrides_owners: is_root && owner != 0,
+            limits: TreeLimits::new(request.safety.max_memory_gb, request.safety.max_processes),
             network: request.safety.network,
             allow_hosts: request.allow_hosts.to_vec(),
             verify_network: match request.verify_network {
@@ -253,7 +260,37 @@ impl Sandbox {
         }
     }
 
+    /// Lets folders of downloads be read only, where the machine can't throw away what is written to them.
+    fn settle_caches(mut self, containment: Containment) -> Self {
+        let mut mounts = MountPlan::default();
+        self.add_caches(&self.view, &mut mounts);
+        if self.try_with(&mounts, containment).is_err() {
+            self.view.read_caches();
+        }
+        self
+    }
+
+    /// Plans that what is written to folders of downloads is thrown away.
+    fn add_caches(&self, view: &View, mounts: &mut MountPlan) {
+        let xattrs = if rustix::process::geteuid().is_root() {
+            OverlayXattrs::Trusted
+        } else {
+            OverlayXattrs::User
+        };
+        for path in view.caches() {
+            mounts.steps.push(MountStep::Scratch {
+                path: path.to_owned(),
+                xattrs,
+                most: None,
+            });
+        }
+    }
+
     fn try_out(&self, containment: Containment) -> Result<(), TrialFailure> {
+        self.try_with(&MountPlan::default(), containment)
+    }
+
+    fn try_with(&self, mounts: &MountPlan, containment: Containment) -> Result<(), TrialFailure> {
         let mut plan = SandboxPlan {
             means: self.means,
             nested: self.nested,
@@ -269,7 +306,7 @@ impl Sandbox {
                 ),
             });
         }
-        try_sandbox(&plan, containment)
+        try_sandbox(&plan, mounts, containment)
     }
 
     fn sentence(&self) -> String {
@@ -321,12 +358,20 @@ impl Sandbox {
                 view.set(&overlay.target, ShownAs::ReadWrite);
             }
         }
+        if view.caches().next().is_some() {
+            self.add_caches(&view, spec.mounts.get_or_insert_default());
+        }
         let mut plan = SandboxPlan {
             means: self.means,
             network: self.network_of(user, doors.as_ref()),
             nested: self.nested,
             overrides_owners: self.overrides_owners,
-            limits: SandboxLimits::default(),
+            limits: SandboxLimits {
+                // The kernel counts those of this sandbox alone in a user namespace.
+                processes: (self.means == SandboxMeans::Namespaces)
+                    .then_some(self.limits.processes),
+                file_bytes: None,
+            },
             shown: Vec::new(),
         };
         view.into_plan(&mut plan);
@@ -383,6 +428,11 @@ impl Sandbox {
         SandboxNetwork::Own {
             doors: doors.map(RelayPlan::addresses).unwrap_or_default(),
         }
+    }
+
+    /// The most that the programs in it may use together.
+    pub fn limits(&self) -> TreeLimits {
+        self.limits
     }
 
     /// The hosts that verify commands reach.

@@ -13,6 +13,7 @@ mod health;
 mod input;
 mod space;
 mod tap;
+mod tree;
 mod watcher;
 
 pub(crate) use agent_run::report as agent_report;
@@ -22,6 +23,7 @@ pub use handoff::HandoffWatcher;
 pub use health::{HealthWatcher, QuietLimits, WatchedRun};
 pub use space::SpaceWatcher;
 pub use tap::AgentTap;
+pub use tree::TreeWatcher;
 pub use watcher::{Followed, Observation, TreeProbe, Watcher, WatcherStep};
 
 use std::{

@@ -32,7 +32,7 @@ use crate::layer::{SpaceMeter, UpperSpace};
 use crate::process::{
     CappedLog, CommandSpec, Containment, Ended, KeeperName, MountPlan, Output, Running, Tail, spawn,
 };
-use crate::sandbox::{Enclosure, Sandbox, SandboxUser};
+use crate::sandbox::{Enclosure, Sandbox, SandboxUser, TreeLimits};
 
 /// How much of the output's end tells failures apart. Far more than a prompt gets, so that where it
 /// begins matters little.
@@ -167,7 +167,13 @@ async fn run_command(
                 tests.read(bytes);
                 last.borrow_mut().push(bytes);
             };
-            let mut ended = pin!(watch(running, context.timeout, space, &mut take));
+            let limits = context.sandbox.map(Sandbox::limits);
+            let watched = Watched {
+                timeout: context.timeout,
+                space,
+                limits,
+            };
+            let mut ended = pin!(watch(running, watched, &mut take));
             let mut ticks = 0_u32;
             loop {
                 tokio::select! {
@@ -190,6 +196,13 @@ async fn run_command(
     let tail = trim_tail_of(&text, lines, bytes, window.dropped());
     VerifyCommandReport::new(command.clone(), outcome, began.elapsed(), &text, tail)
         .with_tests(tests.finish().or_else(|| reports?.count_new()))
+}
+
+/// What ends a command that does not end by itself.
+struct Watched {
+    timeout: Duration,
+    space: Option<SpaceMeter>,
+    limits: Option<TreeLimits>,
 }
 
 /// A command that runs.
@@ -232,14 +245,25 @@ fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<Started
 /// Reads until the program ends, its time is up, or it has written too much. Dropped halfway, it kills the tree.
 async fn watch(
     mut running: Running,
-    timeout: Duration,
-    space: Option<SpaceMeter>,
+    watched: Watched,
     take: &mut impl FnMut(&[u8]),
 ) -> CommandOutcome {
+    let Watched {
+        timeout,
+        space,
+        limits,
+    } = watched;
+    let grows = async {
+        match limits {
+            Some(limits) => limits.exceeded().await,
+            None => std::future::pending().await,
+        }
+    };
     let cut = async {
         tokio::select! {
             () = tokio::time::sleep(timeout) => CommandOutcome::TimedOut { after: timeout },
             why = fills_up(space) => CommandOutcome::Stopped { why },
+            why = grows => CommandOutcome::Stopped { why },
         }
     };
     match running.finish_unless(cut, take).await {

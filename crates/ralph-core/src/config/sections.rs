@@ -527,6 +527,11 @@ section! {
         /// Hosts besides those of its model that the agent reaches with `model-only`: `example.com`,
         /// `*.example.com`, `127.0.0.1:8080`.
         pub allow_hosts: Vec<String> = Vec::new(),
+        /// Gigabytes of memory that the programs in the sandbox may use together: a run that uses more is stopped.
+        /// None for nine tenths of the machine's.
+        pub max_memory_gb: Option<Gigabytes> = None,
+        /// Processes that may be in the sandbox at once.
+        pub max_processes: NonZeroU32 = count(4_096),
         /// Programs that the agent may start; empty for any.
         pub allowed_commands: Vec<String> = Vec::new(),
         /// Paths that an agent's change may not touch.

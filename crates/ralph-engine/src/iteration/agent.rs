@@ -23,10 +23,11 @@ use crate::{
     failpoint::failpoint,
     heartbeat::LoopActivity,
     process::{CommandSpec, SpawnError},
+    sandbox::{Sandbox, TreeLimits},
     supervisor::{
         AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, LocalFuture, QuietLimits,
-        RunDeadline, RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe, WatchedRun,
-        Watcher, run_agent,
+        RunDeadline, RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe, TreeWatcher,
+        WatchedRun, Watcher, run_agent,
     },
     workspace::{Workspace, check_there},
 };
@@ -42,6 +43,7 @@ pub(super) struct PlannedPrompt<'a> {
 struct RunWatchers {
     cost: Option<CostWatcher>,
     space: Option<SpaceWatcher>,
+    tree: Option<TreeWatcher>,
     health: HealthWatcher,
     handoff: Option<HandoffWatcher>,
 }
@@ -52,6 +54,7 @@ impl RunWatchers {
         let mut all: Vec<&mut dyn Watcher> = Vec::new();
         all.extend(self.cost.as_mut().map(|w| w as &mut dyn Watcher));
         all.extend(self.space.as_mut().map(|w| w as &mut dyn Watcher));
+        all.extend(self.tree.as_mut().map(|w| w as &mut dyn Watcher));
         all.push(&mut self.health);
         all.extend(self.handoff.as_mut().map(|w| w as &mut dyn Watcher));
         all
@@ -203,9 +206,15 @@ fn run_watchers(
     RunWatchers {
         cost,
         space: workspace.space().map(SpaceWatcher::new),
+        tree: limits_of(services).map(TreeWatcher::new),
         health,
         handoff: handoff_watcher(context),
     }
+}
+
+fn limits_of(services: &Services<'_>) -> Option<TreeLimits> {
+    let sandbox = services.environment.sandbox.as_deref();
+    sandbox.map(Sandbox::limits)
 }
 
 /// Runs the agent while the loop may ask for something, and the reporter is told.

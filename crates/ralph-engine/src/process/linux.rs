@@ -4,7 +4,7 @@ mod keeper;
 mod kept_tree;
 mod table;
 
-pub(super) use table::{all_processes, ancestors, process_facts};
+pub(super) use table::{all_processes, ancestors, process_facts, use_of_children};
 
 use std::io;
 use std::net::TcpListener;
@@ -74,10 +74,11 @@ pub(super) fn try_mounts(
 /// Tries a sandbox with a child that does nothing in it.
 pub(super) fn try_sandbox(
     plan: &SandboxPlan,
+    mounts: &MountPlan,
     containment: Containment,
 ) -> Result<(), TrialFailure> {
     match keeper_kind(containment) {
-        Some(kind) if plan.means.works_in(containment) => keeper::try_sandbox(kind, plan),
+        Some(kind) if plan.means.works_in(containment) => keeper::try_sandbox(kind, plan, mounts),
         Some(_) | None => Err(TrialFailure {
             step: "making the namespace".to_owned(),
             source: io::Error::new(

@@ -33,11 +33,13 @@ pub enum MountStep {
     Cover {
         path: PathBuf,
     },
-    /// Shows the folder at `path` as ralph sees it. What is written there is held in memory, as far as
-    /// [`MountPlan::MOST_IN_MEMORY`], and gone with the program.
+    /// Shows the folder at `path` as ralph sees it. What is written there is held in memory, and gone with the
+    /// program.
     Scratch {
         path: PathBuf,
         xattrs: OverlayXattrs,
+        /// The most bytes; `None` for half of the machine's memory.
+        most: Option<u64>,
     },
 }
 
@@ -110,8 +112,6 @@ impl From<MountPlanError> for io::Error {
 impl MountPlan {
     /// The kernel reads one page.
     pub(super) const LONGEST_OPTIONS: usize = 4095;
-    /// The bytes that can be written over one folder in memory.
-    pub(super) const MOST_IN_MEMORY: u64 = 64 * 1024 * 1024;
 
     #[must_use]
     pub fn overlay(mut self, overlay: OverlayMount) -> Self {

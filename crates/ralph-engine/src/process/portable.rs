@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal};
 
 use super::{
     Containment, Detection, FolderRename, MountPlan, MountTrial, PlatformLack, SandboxPlan,
-    TrialFailure,
+    TreeUse, TrialFailure,
 };
 
 /// What ralph uses on Linux, and every other system lacks.
@@ -77,8 +77,14 @@ pub(super) fn try_mounts(
     })
 }
 
+/// Other systems are not asked.
+pub(super) fn use_of_children() -> TreeUse {
+    TreeUse::default()
+}
+
 pub(super) fn try_sandbox(
     _plan: &SandboxPlan,
+    _mounts: &MountPlan,
     _containment: Containment,
 ) -> Result<(), TrialFailure> {
     Err(TrialFailure {

@@ -82,8 +82,6 @@ pub enum ShownAs {
     ReadWrite,
     /// A node of a device.
     Device,
-    /// A folder that can be read, and whose changes stay in memory and are gone with the program.
-    Throwaway,
     /// An empty folder in memory, open to all users as `/tmp` is.
     Memory,
     /// Terminals of its own.
@@ -150,7 +148,7 @@ impl SandboxPlan {
         let above = self.shown.iter().filter(|s| path.starts_with(&s.path));
         let nearest = above.max_by_key(|shown| shown.path.components().count());
         nearest.is_some_and(|shown| match shown.kind {
-            ShownAs::ReadOnly | ShownAs::ReadWrite | ShownAs::Device | ShownAs::Throwaway => true,
+            ShownAs::ReadOnly | ShownAs::ReadWrite | ShownAs::Device => true,
             ShownAs::Memory
             | ShownAs::Terminals
             | ShownAs::Instead { .. }

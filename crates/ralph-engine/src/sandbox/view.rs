@@ -4,7 +4,7 @@
 //! folders are added for each program.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     io::Read as _,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},
@@ -24,15 +24,22 @@ const LARGEST_STARTER: u64 = 8 * 1024;
 const MOST_HIDDEN: usize = 2_000;
 
 /// Paths with the way in which each is shown. A later word about a path replaces an earlier one.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct View {
+    means: SandboxMeans,
     shown: BTreeMap<PathBuf, ShownAs>,
+    /// Folders whose changes are thrown away with the program.
+    caches: BTreeSet<PathBuf>,
 }
 
 impl View {
     /// The system, without anyone's home.
     pub(super) fn of_system(means: SandboxMeans) -> Self {
-        let mut view = Self::default();
+        let mut view = Self {
+            means,
+            shown: BTreeMap::new(),
+            caches: BTreeSet::new(),
+        };
         for path in SYSTEM {
             view.add(Path::new(path), &ShownAs::ReadOnly);
         }
@@ -74,20 +81,20 @@ impl View {
     /// Compilers, interpreters and downloads, in the home and where variables say that they are.
     pub(super) fn add_toolchains(&mut self, home: Option<&Path>, vars: &[(OsString, OsString)]) {
         if let Some(home) = home {
-            self.add_below(home, PROGRAMS, &ShownAs::ReadOnly, "");
-            self.add_below(home, CACHES, &ShownAs::Throwaway, "");
+            self.add_below(home, PROGRAMS, "", Self::add_readable);
+            self.add_below(home, CACHES, "", Self::add_cache);
         }
         for (name, value) in vars {
             let Some(name) = name.to_str() else { continue };
             let folders = std::env::split_paths(value).filter(|path| is_narrow(path, home));
             for folder in folders {
                 if let Some((_, usual)) = MOVED.iter().find(|(variable, _)| *variable == name) {
-                    self.add_below(&folder, PROGRAMS, &ShownAs::ReadOnly, usual);
-                    self.add_below(&folder, CACHES, &ShownAs::Throwaway, usual);
+                    self.add_below(&folder, PROGRAMS, usual, Self::add_readable);
+                    self.add_below(&folder, CACHES, usual, Self::add_cache);
                 } else if PROGRAM_VARIABLES.contains(&name) {
                     self.add(&folder, &ShownAs::ReadOnly);
                 } else if CACHE_VARIABLES.contains(&name) {
-                    self.add(&folder, &ShownAs::Throwaway);
+                    self.add_cache(&folder);
                 } else if name == "PATH" {
                     self.add_programs(&folder, home);
                 }
@@ -96,14 +103,42 @@ impl View {
     }
 
     /// The parts of a home, or of a folder that stands for `usual` in one.
-    fn add_below(&mut self, folder: &Path, names: &[&str], kind: &ShownAs, usual: &str) {
+    fn add_below(&mut self, folder: &Path, names: &[&str], usual: &str, add: fn(&mut Self, &Path)) {
         for name in names {
             if let Ok(below) = Path::new(name).strip_prefix(usual)
                 && below.components().next().is_some()
             {
-                self.add(&folder.join(below), kind);
+                add(self, &folder.join(below));
             }
         }
+    }
+
+    fn add_readable(&mut self, path: &Path) {
+        self.add(path, &ShownAs::ReadOnly);
+    }
+
+    /// A folder that can be written, and whose changes are thrown away; where that can't be, it can be read.
+    fn add_cache(&mut self, path: &Path) {
+        let Ok(real) = path.canonicalize() else {
+            return;
+        };
+        if self.means == SandboxMeans::Namespaces && real.is_dir() {
+            self.add(path, &ShownAs::ReadWrite);
+            self.caches.insert(real);
+        } else {
+            self.add_readable(path);
+        }
+    }
+
+    /// Shows them to read alone.
+    pub(super) fn read_caches(&mut self) {
+        for path in std::mem::take(&mut self.caches) {
+            self.set(path, ShownAs::ReadOnly);
+        }
+    }
+
+    pub(super) fn caches(&self) -> impl Iterator<Item = &Path> {
+        self.caches.iter().map(PathBuf::as_path)
     }
 
     /// A folder of programs, and the libraries beside it where it is one of an installation.
@@ -178,11 +213,6 @@ impl View {
                 self.set(at, ShownAs::Link { target });
             }
         }
-        let kind = match kind {
-            // Only folders can have changes laid over them.
-            ShownAs::Throwaway if !real.is_dir() => &ShownAs::ReadOnly,
-            kind => kind,
-        };
         if *kind == ShownAs::ReadOnly && self.holds(&real) {
             return;
         }
@@ -202,7 +232,7 @@ impl View {
     fn holds(&self, path: &Path) -> bool {
         let mut above = path.ancestors().filter_map(|folder| self.shown.get(folder));
         above.next().is_some_and(|nearest| match nearest {
-            ShownAs::ReadOnly | ShownAs::ReadWrite | ShownAs::Throwaway | ShownAs::Device => true,
+            ShownAs::ReadOnly | ShownAs::ReadWrite | ShownAs::Device => true,
             ShownAs::Memory
             | ShownAs::Terminals
             | ShownAs::Instead { .. }

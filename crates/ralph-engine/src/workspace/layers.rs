@@ -42,6 +42,8 @@ use crate::{
 
 /// The entries of a repository that are looked at in search of sockets.
 const SOCKET_BUDGET: usize = 20_000;
+/// The bytes that a program can write over the logs.
+const MOST_OF_LOGS: u64 = 64 * 1024 * 1024;
 /// The most that is copied into a layer before a run.
 const COPIED: CopySize = CopySize {
     entries: 1_000,
@@ -373,7 +375,9 @@ impl Layers {
             .take_while(|step| is_overlay(step))
             .count();
         let xattrs = self.place.options.xattrs;
-        plan.steps.insert(at, MountStep::Scratch { path, xattrs });
+        let most = Some(MOST_OF_LOGS);
+        let logs = MountStep::Scratch { path, xattrs, most };
+        plan.steps.insert(at, logs);
         Ok(())
     }
 

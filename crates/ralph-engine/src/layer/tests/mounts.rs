@@ -73,6 +73,7 @@ as_root_and_as_user! {
             let scratch = MountStep::Scratch {
                 path: ground.repo.join("logs"),
                 xattrs: ground.place().options.xattrs,
+                most: Some(64 << 20),
             };
             plan.steps.insert(1, scratch);
             ground.run_plan(plan, script).unwrap()

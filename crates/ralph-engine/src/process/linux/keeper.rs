@@ -248,7 +248,11 @@ pub(super) fn try_mounts(
 }
 
 /// Goes through a whole sandbox with a program that exits at once.
-pub(super) fn try_sandbox(kind: KeeperKind, plan: &SandboxPlan) -> Result<(), TrialFailure> {
+pub(super) fn try_sandbox(
+    kind: KeeperKind,
+    plan: &SandboxPlan,
+    mounts: &MountPlan,
+) -> Result<(), TrialFailure> {
     let failed = |step: &str, source: io::Error| TrialFailure {
         step: step.to_owned(),
         source,
@@ -257,8 +261,7 @@ pub(super) fn try_sandbox(kind: KeeperKind, plan: &SandboxPlan) -> Result<(), Tr
         |error: crate::process::MountPlanError| failed("planning the sandbox", error.into());
     let mounts = match plan.means {
         SandboxMeans::Namespaces => {
-            let empty = MountPlan::default();
-            Some(CompiledMounts::new(&empty, Path::new("/")).map_err(planned)?)
+            Some(CompiledMounts::new(mounts, Path::new("/")).map_err(planned)?)
         }
         SandboxMeans::Landlock => None,
     };

@@ -1,6 +1,8 @@
 //! The processes of the machine as `/proc` lists them.
 
-use crate::process::{Ancestor, ProcessFacts, ProcessStatus};
+use std::collections::HashMap;
+
+use crate::process::{Ancestor, ProcessFacts, ProcessStatus, TreeUse};
 
 /// `started` is in the ticks of the kernel since it booted here.
 pub(in crate::process) fn process_facts(pid: u32) -> Option<ProcessFacts> {
@@ -18,6 +20,43 @@ pub(in crate::process) fn all_processes() -> Vec<ProcessFacts> {
         name.to_str()?.parse::<u32>().ok()
     });
     pids.filter_map(process_facts).collect()
+}
+
+/// Sums up all that descend from this process.
+pub(in crate::process) fn use_of_children() -> TreeUse {
+    let page = rustix::param::page_size() as u64;
+    let mut children: HashMap<u32, Vec<(u32, u64)>> = HashMap::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.parse::<u32>().ok());
+        if let Some(pid) = pid
+            && let Some((parent, pages)) = parent_and_memory(pid)
+        {
+            children.entry(parent).or_default().push((pid, pages));
+        }
+    }
+    let mut found = TreeUse::default();
+    let mut left = vec![std::process::id()];
+    while let Some(parent) = left.pop() {
+        // Taken out, so that no circle is followed twice: the list is no snapshot.
+        for (pid, pages) in children.remove(&parent).unwrap_or_default() {
+            found.processes += 1;
+            found.memory_bytes += pages * page;
+            left.push(pid);
+        }
+    }
+    found
+}
+
+/// The parent of a process, and the pages of memory that it holds.
+fn parent_and_memory(pid: u32) -> Option<(u32, u64)> {
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let (_, rest) = text.rsplit_once(") ")?;
+    let mut fields = rest.split(' ').skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    let pages = fields.nth(19)?.parse().ok()?;
+    Some((parent, pages))
 }
 
 /// A walk that was led astray this often gives up.
@@ -89,6 +128,27 @@ fn parse(pid: u32, text: &str) -> Option<ProcessFacts> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn children_and_their_children_are_counted_with_their_memory() {
+        let before = use_of_children();
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "sleep 60 & echo; wait"])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The line comes once the second one is there.
+        let mut line = [0];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+        let now = use_of_children();
+        let sleeper = format!("/proc/{0}/task/{0}/children", child.id());
+        let sleeper = std::fs::read_to_string(sleeper).unwrap();
+        let pid = rustix::process::Pid::from_raw(sleeper.trim().parse().unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        child.wait().unwrap();
+        assert_eq!(now.processes, before.processes + 2);
+        assert!(now.memory_bytes > before.memory_bytes + 4096);
+    }
 
     #[test]
     fn a_name_with_brackets_does_not_confuse_the_fields() {

@@ -146,7 +146,7 @@ impl CompiledStep {
             MountStep::Cover { path } => MountAction::Cover {
                 path: c_string(path)?,
             },
-            MountStep::Scratch { path, xattrs } => compile_scratch(path, *xattrs)?,
+            MountStep::Scratch { path, xattrs, most } => compile_scratch(path, *xattrs, *most)?,
         };
         Ok(Self {
             name: step.to_string(),
@@ -354,14 +354,19 @@ fn compile_overlay(
     })
 }
 
-fn compile_scratch(path: &Path, xattrs: OverlayXattrs) -> Result<MountAction, MountPlanError> {
+fn compile_scratch(
+    path: &Path,
+    xattrs: OverlayXattrs,
+    most: Option<u64>,
+) -> Result<MountAction, MountPlanError> {
     let (upper, work) = (path.join("upper"), path.join("work"));
     let mut options = Vec::from(b"lowerdir=.,upperdir=");
     push_escaped(&mut options, &upper)?;
     options.extend_from_slice(b",workdir=");
     push_escaped(&mut options, &work)?;
     options.extend_from_slice(features(xattrs));
-    let memory = format!("mode=0755,size={}", MountPlan::MOST_IN_MEMORY);
+    let size = most.map_or_else(String::new, |most| format!(",size={most}"));
+    let memory = format!("mode=0755{size}");
     Ok(MountAction::Scratch(ScratchMount {
         path: c_string(path)?,
         memory: finished(memory.into_bytes(), path)?,
@@ -392,7 +397,7 @@ fn finished(options: Vec<u8>, target: &Path) -> Result<CString, MountPlanError> 
 }
 
 /// The kernel splits options at commas and lower folders at colons.
-pub(super) fn push_escaped(options: &mut Vec<u8>, path: &Path) -> Result<(), MountPlanError> {
+fn push_escaped(options: &mut Vec<u8>, path: &Path) -> Result<(), MountPlanError> {
     for &byte in c_string(path)?.as_bytes() {
         if matches!(byte, b'\\' | b',' | b':') {
             options.push(b'\\');

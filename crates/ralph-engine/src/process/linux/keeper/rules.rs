@@ -40,7 +40,7 @@ fn files(shown: &[ShownPath]) -> Result<RulesetCreated, RulesetError> {
         .create()?;
     for ShownPath { path, kind } in shown {
         let access = match kind {
-            ShownAs::ReadOnly | ShownAs::Throwaway => AccessFs::from_read(BEST),
+            ShownAs::ReadOnly => AccessFs::from_read(BEST),
             ShownAs::ReadWrite => AccessFs::from_all(BEST),
             ShownAs::Device => AccessFs::from_file(BEST),
             ShownAs::Memory

@@ -16,7 +16,7 @@ use super::calls::CallFilter;
 use super::capabilities::{self, KeptCapabilities};
 use super::mounts::{
     MOUNT_ATTR_NODEV, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, attach, c_string, clone_tree, mount,
-    push_escaped, refuse_links, set_attributes,
+    refuse_links, set_attributes,
 };
 use super::{rules, sys};
 use crate::process::sys::{CallFailed, check};
@@ -26,9 +26,6 @@ use crate::process::{
 
 /// The folder that the new root is made on. It is there: the keeper mounted it. What it shows is taken before.
 const BASE: &CStr = c"/proc";
-/// The folder of the new root that holds the changes to folders whose changes are thrown away.
-const CHANGES: &CStr = c"/proc/.changes";
-const CHANGES_NAME: &CStr = c".changes";
 
 /// A sandbox ready to be performed. Clones share one list.
 #[derive(Clone)]
@@ -74,23 +71,11 @@ enum MountPoint {
 }
 
 enum EntryAction {
-    Show {
-        from: CString,
-        attributes: u64,
-    },
-    Instead {
-        from: CString,
-    },
-    Throwaway {
-        upper: CString,
-        work: CString,
-        options: CString,
-    },
+    Show { from: CString, attributes: u64 },
+    Instead { from: CString },
     Memory,
     Terminals,
-    Link {
-        target: CString,
-    },
+    Link { target: CString },
 }
 
 impl CompiledSandbox {
@@ -101,7 +86,7 @@ impl CompiledSandbox {
     ) -> Result<Self, MountPlanError> {
         let mut entries = Vec::with_capacity(plan.shown.len());
         for (index, shown) in plan.shown.iter().enumerate() {
-            entries.push(CompiledEntry::new(shown, plan.above(index), index)?);
+            entries.push(CompiledEntry::new(shown, plan.above(index))?);
         }
         let rules = match plan.means {
             SandboxMeans::Namespaces => rules::without_outside_sockets(),
@@ -221,21 +206,17 @@ fn compile_network(network: &SandboxNetwork, to_ralph: Option<OwnedFd>) -> Compi
 }
 
 impl CompiledEntry {
-    fn new(
-        shown: &ShownPath,
-        above: Option<&ShownPath>,
-        index: usize,
-    ) -> Result<Self, MountPlanError> {
+    fn new(shown: &ShownPath, above: Option<&ShownPath>) -> Result<Self, MountPlanError> {
         let ShownPath { path, kind } = shown;
         let is_folder = match kind {
             ShownAs::ReadOnly | ShownAs::ReadWrite | ShownAs::Device => path.is_dir(),
             ShownAs::Instead { from } => from.is_dir(),
-            ShownAs::Throwaway | ShownAs::Memory | ShownAs::Terminals => true,
+            ShownAs::Memory | ShownAs::Terminals => true,
             ShownAs::Link { .. } => false,
         };
         // In a folder that is as it is on the machine nothing is made.
         let is_made = above.is_none_or(|above| match above.kind {
-            ShownAs::Memory | ShownAs::Throwaway | ShownAs::Instead { .. } => true,
+            ShownAs::Memory | ShownAs::Instead { .. } => true,
             ShownAs::ReadOnly
             | ShownAs::ReadWrite
             | ShownAs::Device
@@ -260,7 +241,7 @@ impl CompiledEntry {
             at: in_root(path)?,
             folders,
             point,
-            action: action(path, kind, index)?,
+            action: action(path, kind)?,
             source: AtomicI32::new(-1),
         })
     }
@@ -299,21 +280,6 @@ impl CompiledEntry {
                 sys::close(source);
                 Ok(())
             }
-            EntryAction::Throwaway {
-                upper,
-                work,
-                options,
-            } => {
-                make_folder(upper)?;
-                make_folder(work)?;
-                refuse_links(&self.at)?;
-                mount(
-                    c"overlay",
-                    &self.at,
-                    libc::MS_NOSUID | libc::MS_NODEV,
-                    options,
-                )
-            }
             EntryAction::Memory => {
                 refuse_links(&self.at)?;
                 let flags = libc::MS_NOSUID | libc::MS_NODEV;
@@ -334,7 +300,7 @@ impl CompiledEntry {
     }
 }
 
-fn action(path: &Path, kind: &ShownAs, index: usize) -> Result<EntryAction, MountPlanError> {
+fn action(path: &Path, kind: &ShownAs) -> Result<EntryAction, MountPlanError> {
     let show = |attributes| {
         Ok(EntryAction::Show {
             from: c_string(path)?,
@@ -353,24 +319,6 @@ fn action(path: &Path, kind: &ShownAs, index: usize) -> Result<EntryAction, Moun
         ShownAs::Link { target } => Ok(EntryAction::Link {
             target: plain_string(target)?,
         }),
-        ShownAs::Throwaway => {
-            let folder = |name: &str| format!("{}/{index}-{name}", CHANGES.to_string_lossy());
-            let (upper, work) = (folder("upper"), folder("work"));
-            let mut options = Vec::from(b"lowerdir=");
-            push_escaped(&mut options, path)?;
-            options.extend_from_slice(format!(",upperdir={upper},workdir={work}").as_bytes());
-            // Within a user namespace root's own attributes can't be set.
-            if !rustix::process::geteuid().is_root() {
-                options.extend_from_slice(b",userxattr");
-            }
-            Ok(EntryAction::Throwaway {
-                upper: plain_string(Path::new(&upper))?,
-                work: plain_string(Path::new(&work))?,
-                options: CString::new(options).map_err(|_| MountPlanError::ZeroByte {
-                    path: path.to_owned(),
-                })?,
-            })
-        }
     }
 }
 
@@ -390,17 +338,13 @@ fn plain_string(path: &Path) -> Result<CString, MountPlanError> {
 fn make_base() -> Result<(), CallFailed> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV;
     mount(c"tmpfs", BASE, flags, c"mode=0755")?;
-    sys::change_folder(BASE)?;
-    make_folder(CHANGES_NAME)?;
-    mount(c"tmpfs", CHANGES_NAME, flags, c"mode=0700")
+    sys::change_folder(BASE)
 }
 
 /// Makes the current folder the root, which nothing can be written to from here on.
 fn leave_old_root() -> Result<(), CallFailed> {
     // SAFETY: constant strings.
     unsafe {
-        check(libc::umount2(CHANGES_NAME.as_ptr(), libc::MNT_DETACH))?;
-        check(libc::rmdir(CHANGES_NAME.as_ptr()))?;
         let here = c".".as_ptr();
         check(libc::syscall(libc::SYS_pivot_root, here, here) as c_int)?;
         check(libc::umount2(here, libc::MNT_DETACH))?;
