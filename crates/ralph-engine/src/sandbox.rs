@@ -222,6 +222,10 @@ impl Sandbox {
         let home = home_in(request.vars);
         let mut view = View::of_system(means);
         view.add_toolchains(home.as_deref(), request.vars);
+        // Agents may ask it things, and it refuses the rest by itself.
+        if let Ok(ralph) = std::env::current_exe() {
+            view.add(&ralph, &ShownAs::ReadOnly);
+        }
         for path in &request.safety.allow_read {
             view.add(
                 &expand(path, home.as_deref(), request.root),
