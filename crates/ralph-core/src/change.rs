@@ -6,7 +6,6 @@
 mod deciding;
 mod inspect;
 mod locks;
-mod secret;
 mod summary;
 mod test_files;
 #[cfg(test)]
@@ -18,7 +17,6 @@ pub use inspect::{
     submodule_urls,
 };
 pub use locks::{VerifyOutput, is_manifest};
-pub use secret::{ALLOW_MARK, Certainty, SecretHit, redact_secrets, scan_secrets};
 pub use test_files::is_test_file;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +24,7 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
-use crate::config::ProtectTests;
+use crate::{config::ProtectTests, secret::Redaction};
 
 /// Everything that differs between the recorded base and the tree as it will be committed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,6 +158,8 @@ pub struct CompiledPolicy {
     pub max_file_bytes: u64,
     pub protect_tests: ProtectTests,
     pub verify_output: VerifyOutput,
+    /// Finds what must not land.
+    pub secrets: Redaction,
 }
 
 impl ChangePolicy {
@@ -171,6 +171,7 @@ impl ChangePolicy {
             max_file_bytes: self.max_file_bytes,
             protect_tests: self.protect_tests,
             verify_output: VerifyOutput::new(&self.verify_lands)?,
+            secrets: Redaction::default(),
         })
     }
 }

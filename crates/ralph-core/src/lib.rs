@@ -38,6 +38,7 @@ pub mod plan;
 pub mod prompt;
 pub mod record;
 pub mod sanitize;
+pub mod secret;
 pub mod signal;
 pub mod task;
 pub mod termination;

@@ -25,6 +25,7 @@ mod version;
 pub use command::CommandAgent;
 pub use cost::{CostLimit, Costs, RunCost};
 pub use credentials::Credential;
+pub(crate) use credentials::is_key_of_model;
 pub use done_file::DoneFile;
 pub use interactive::{
     FirstPrompt, InteractiveContext, InteractiveEnd, InteractiveError, InteractiveSession,

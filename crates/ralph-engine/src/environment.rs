@@ -8,7 +8,14 @@ use std::{
     sync::Arc,
 };
 
-use crate::{agent::Credential, inside_run::CommandPlace, process::KeeperName, sandbox::Sandbox};
+use ralph_core::secret::{NamedValue, Redaction};
+
+use crate::{
+    agent::{Credential, is_key_of_model},
+    inside_run::CommandPlace,
+    process::KeeperName,
+    sandbox::Sandbox,
+};
 
 /// The environment to start programs with: scrubbed once, when the loop begins.
 #[derive(Clone)]
@@ -16,6 +23,10 @@ pub struct Environment {
     pub vars: Vec<(OsString, OsString)>,
     /// The variables that were taken out. An agent gets back what it needs for its own model; a value is never shown.
     withheld: Vec<(String, OsString)>,
+    /// Names of keys of models that the configuration passes: agents get them, whichever they are.
+    passed_keys: Vec<String>,
+    /// Hides the values of all variables that are secret by their names, whoever gets them.
+    redaction: Redaction,
     /// The name of the keepers of what is started with it.
     pub(crate) keeper: KeeperName,
     /// The walls around what is started with it.
@@ -75,7 +86,8 @@ pub(crate) const REFLOG_ACTION: &str = "agent of ralph";
 const AGENT_PREFIXES: [&str; 3] = ["ANTHROPIC_", "CLAUDE_", "AWS_BEARER_TOKEN_BEDROCK"];
 
 impl Environment {
-    /// Scrubs `vars`. Names in `pass` stay whatever they look like; PATH loses what is relative or
+    /// Scrubs `vars`. Names in `pass` stay whatever they look like, but for keys of models, which go to agents alone;
+    /// PATH loses what is relative or
     /// within `workspace`, where an agent could plant a program.
     pub fn scrub(
         vars: impl IntoIterator<Item = (OsString, OsString)>,
@@ -84,11 +96,20 @@ impl Environment {
     ) -> Self {
         let mut kept = Vec::new();
         let mut withheld = Vec::new();
+        let mut passed_keys = Vec::new();
+        let mut secrets = Vec::new();
         for (key, value) in vars {
             let name = key.to_string_lossy();
+            if is_credential(&name) {
+                secrets.push(NamedValue::new(&*name, value.to_string_lossy()));
+            }
+            let is_passed = pass.iter().any(|p| *p == name);
             if name == "PATH" {
                 kept.push((key, trusted_path(&value, workspace)));
-            } else if pass.iter().any(|p| *p == name) || !is_withheld(&name) {
+            } else if is_passed && is_model_key(&name) {
+                passed_keys.push(name.clone().into_owned());
+                withheld.push((name.into_owned(), value));
+            } else if is_passed || !is_withheld(&name) {
                 kept.push((key, value));
             } else {
                 withheld.push((name.into_owned(), value));
@@ -98,6 +119,8 @@ impl Environment {
         Self {
             vars: kept,
             withheld,
+            passed_keys,
+            redaction: Redaction::new(secrets),
             keeper: KeeperName::default(),
             sandbox: None,
         }
@@ -134,24 +157,23 @@ impl Environment {
         let mut names = self.withheld();
         names.retain(|name| {
             ["_API_KEY", "_TOKEN"].iter().any(|end| name.ends_with(end))
-                && !is_model_key(name)
+                && !is_given_to_all(name)
+                && !self.passed_keys.iter().any(|passed| passed == name)
                 && !credentials.iter().any(|own| self.is_given(own, name))
         });
         names
     }
 
-    /// Values of all variables whose names say that they are credentials, those that programs get
-    /// included: for taking them out of texts, never for showing.
-    pub fn credentials(&self) -> Vec<String> {
-        let kept = self.vars.iter().map(|(key, v)| (key.to_string_lossy(), v));
-        let withheld = self
-            .withheld
-            .iter()
-            .map(|(key, v)| (key.as_str().into(), v));
-        kept.chain(withheld)
-            .filter(|(name, _)| is_credential(name))
-            .map(|(_, value)| value.to_string_lossy().into_owned())
-            .collect()
+    /// Hides the values of all variables that are secret by their names, those that programs get included.
+    pub fn redaction(&self) -> &Redaction {
+        &self.redaction
+    }
+
+    /// Has further values hidden.
+    #[must_use]
+    pub fn hiding(mut self, values: impl IntoIterator<Item = NamedValue>) -> Self {
+        self.redaction = self.redaction.with(values);
+        self
     }
 
     fn is_given(&self, credential: &Credential, name: &str) -> bool {
@@ -167,7 +189,9 @@ impl Environment {
     ) -> Vec<(OsString, OsString)> {
         let mut vars = self.vars.clone();
         for (name, value) in &self.withheld {
-            if is_model_key(name) || credentials.iter().any(|own| self.is_given(own, name)) {
+            let is_passed = self.passed_keys.contains(name);
+            let is_own = credentials.iter().any(|own| self.is_given(own, name));
+            if is_passed || is_own || is_given_to_all(name) {
                 vars.push((name.into(), value.clone()));
             } else if name == DATA_DIR {
                 vars.push((RUN_DATA.into(), value.clone()));
@@ -194,22 +218,63 @@ fn is_withheld(name: &str) -> bool {
         return true;
     }
     if AGENT_PREFIXES.iter().any(|p| name.starts_with(p)) {
-        return is_model_key(name);
+        return is_given_to_all(name);
     }
     WITHHELD.contains(&name) || WITHHELD_ENDINGS.iter().any(|e| name.ends_with(e))
 }
 
-/// Tells whether every agent gets a variable, and no verify command: the key of a model.
+/// Tells whether a variable is the key of a model, which no verify command gets.
 fn is_model_key(name: &str) -> bool {
-    AGENT_PREFIXES.iter().any(|p| name.starts_with(p)) && is_credential(name)
+    is_given_to_all(name) || is_key_of_model(name)
 }
+
+/// Tells whether every agent gets a variable: the key of a model that most of them can use.
+fn is_given_to_all(name: &str) -> bool {
+    let is_of_model = AGENT_PREFIXES.iter().any(|p| name.starts_with(p));
+    let is_key = ["ANTHROPIC_CUSTOM_HEADERS"].contains(&name)
+        || name.starts_with("AWS_BEARER_TOKEN_")
+        || WITHHELD_ENDINGS.iter().any(|e| name.ends_with(e));
+    is_of_model && is_key
+}
+
+/// Parts of a name, between underscores, that say that its value is a secret.
+const SECRET_WORDS: [&str; 11] = [
+    "TOKEN",
+    "SECRET",
+    "SECRETS",
+    "PASSWORD",
+    "PASSWD",
+    "PGPASSWORD",
+    "PASSPHRASE",
+    "APIKEY",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "PAT",
+];
+/// Parts that make a `KEY` behind them one.
+const SECRET_KEYS: [&str; 9] = [
+    "API",
+    "ACCESS",
+    "PRIVATE",
+    "SECRET",
+    "AUTH",
+    "SIGNING",
+    "ENCRYPTION",
+    "MASTER",
+    "DEPLOY",
+];
 
 /// Returns whether a value is a secret by its variable's name; others that are withheld are paths and
 /// settings, which texts may hold.
-fn is_credential(name: &str) -> bool {
-    ["PGPASSWORD", "ANTHROPIC_CUSTOM_HEADERS"].contains(&name)
-        || name.starts_with("AWS_BEARER_TOKEN_")
-        || WITHHELD_ENDINGS.iter().any(|e| name.ends_with(e))
+pub fn is_credential(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let parts: Vec<&str> = upper.split('_').collect();
+    let has_key = parts
+        .windows(2)
+        .any(|two| two[1] == "KEY" && SECRET_KEYS.contains(&two[0]));
+    upper == "ANTHROPIC_CUSTOM_HEADERS"
+        || has_key
+        || parts.iter().any(|part| SECRET_WORDS.contains(part))
 }
 
 fn trusted_path(path: &OsStr, workspace: &Path) -> OsString {
@@ -357,22 +422,52 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_known_whoever_gets_them_and_settings_are_none() {
+    fn credentials_are_hidden_whoever_gets_them_and_settings_are_not() {
         let env = scrub(
             &[
-                ("ANTHROPIC_API_KEY", "kept"),
-                ("GITHUB_TOKEN", "withheld"),
-                ("NPM_TOKEN", "passed"),
-                ("PGPASSWORD", "pg"),
-                ("SSH_AUTH_SOCK", "/s"),
-                ("RALPH_LOOP_MAX_ITERATIONS", "5"),
-                ("HOME", "/h"),
+                ("ANTHROPIC_API_KEY", "value-of-1"),
+                ("GITHUB_TOKEN", "value-of-2"),
+                ("NPM_TOKEN", "value-of-3"),
+                ("PGPASSWORD", "value-of-4"),
+                ("SSH_AUTH_SOCK", "/tmp/value-of-5"),
+                ("RALPH_LOOP_MAX_ITERATIONS", "12345678"),
+                ("STRIPE_SECRET_KEY_LIVE", "value-of-6"),
+                ("api_key", "value-of-7"),
+                ("KEYBOARD", "value-of-8"),
+                ("MAX_TOKENS", "value-of-9"),
+                ("SHORT_TOKEN", "hush"),
             ],
             &["NPM_TOKEN"],
         );
-        let mut found = env.credentials();
-        found.sort();
-        assert_eq!(found, ["kept", "passed", "pg", "withheld"]);
+        let all = (1..=9)
+            .map(|n| format!("value-of-{n}"))
+            .collect::<Vec<_>>()
+            .join(" ");
+        let hidden = env.redaction().hide(&all).into_owned();
+        let x = "[redacted]";
+        assert_eq!(
+            hidden,
+            format!("{x} {x} {x} {x} value-of-5 {x} {x} value-of-8 value-of-9")
+        );
+        assert_eq!(env.redaction().hide("hush 12345678"), "hush 12345678");
+        let more = env.hiding([NamedValue::new("notify.webhook", "value-of-8")]);
+        assert_eq!(
+            more.redaction().hide("value-of-8 value-of-1"),
+            format!("{x} {x}")
+        );
+    }
+
+    #[test]
+    fn the_key_of_a_model_reaches_no_verify_command_also_where_it_is_passed() {
+        let keys = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"];
+        let env = scrub(&keys.map(|name| (name, "k")), &keys);
+        assert!(env.vars.is_empty(), "{:?}", env.vars);
+        let mut given = env.for_agent(&[], &[]);
+        given.sort();
+        let names: Vec<&str> = given.iter().map(|(k, _)| k.to_str().unwrap()).collect();
+        let mut sorted = keys;
+        sorted.sort_unstable();
+        assert_eq!(names, sorted);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::{
 
 use ralph_core::{
     config::{Config, FlagValue},
+    secret::NamedValue,
     task::{
         TaskId,
         graph::{Graph, Problem},
@@ -14,7 +15,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     clock::{Clock as _, SystemClock},
-    environment::{Environment, RUN_DATA},
+    environment::{Environment, RUN_DATA, is_credential},
     git::GitEnvironment,
     loop_runner::UntidyWorktree,
     settings::{self, ProjectKind, Request, Settings, Surroundings},
@@ -131,7 +132,26 @@ impl Project {
         let is_token = |name: &OsString| token.is_some_and(|token| name == token.as_str());
         let vars = self.surroundings.env.iter().cloned();
         let vars = vars.filter(|(name, _)| !is_token(name));
-        Environment::scrub(vars, &config.safety.pass_env, root)
+        Environment::scrub(vars, &config.safety.pass_env, root).hiding(self.configured_secrets())
+    }
+
+    /// Secrets besides those of the environment: of the webhook, and what the configuration gives to agents by a
+    /// name that says so.
+    fn configured_secrets(&self) -> Vec<NamedValue> {
+        let mut config = self.config().clone();
+        let named = config.notify.webhook_token_env.clone();
+        let token = named.and_then(|name| {
+            let value = self.variable(name.as_str())?;
+            Some(NamedValue::new(name.as_str(), value))
+        });
+        let url = config.notify.webhook.clone();
+        let url = url.into_iter().flat_map(|url| url.secrets());
+        let url = url.map(|value| NamedValue::new("notify.webhook", value));
+        let given = config.agent_envs().flat_map(|env| env.0.iter());
+        let given = given
+            .filter(|(name, _)| is_credential(name))
+            .map(|(name, value)| NamedValue::new(name, value));
+        token.into_iter().chain(url).chain(given).collect()
     }
 
     /// The project's `ralph.yaml` as it is on disk.

@@ -11,13 +11,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::ProtectTests;
+use crate::{
+    config::ProtectTests,
+    secret::{ALLOW_MARK, Certainty, Redaction},
+};
 
 use super::{
     ChangeKind, ChangeSet, Changed, CompiledPolicy, DecidingFiles, EntryKind,
     deciding::{deciding_part_changed, has_parts, name_matches},
-    scan_secrets,
-    secret::{Certainty, line},
     shown,
     summary::{holds_summary, is_code},
     test_files::{
@@ -72,6 +73,9 @@ pub enum RefusalReason {
         rule: String,
         line: usize,
     },
+    SecretInName {
+        rule: String,
+    },
     /// Flagged, where `safety.protect_tests` blocks what is.
     Tests {
         what: FlagKind,
@@ -114,6 +118,12 @@ impl fmt::Display for Refusal {
                 write!(
                     f,
                     "{path} has what looks like a secret ({rule}) in line {line}"
+                )
+            }
+            RefusalReason::SecretInName { rule } => {
+                write!(
+                    f,
+                    "{path} has what looks like a secret ({rule}) in its name"
                 )
             }
             RefusalReason::Tests { what } => what.write(f, &path),
@@ -296,57 +306,118 @@ fn secrets_of(
     contents: &Contents<'_>,
 ) -> Secrets {
     let mut secrets = Secrets::default();
+    if policy.expects_secrets(&changed.path) {
+        return secrets;
+    }
+    let finder = &policy.secrets;
+    secrets.refusals.extend(secret_in_name(changed, finder));
     let readable = matches!(changed.entry, EntryKind::File | EntryKind::Executable)
-        && changed.size <= policy.max_file_bytes
-        && !policy.expects_secrets(&changed.path);
-    if !readable {
-        return secrets;
-    }
-    let Some(now) = (contents.now)(&changed.path) else {
+        && changed.size <= policy.max_file_bytes;
+    let now = readable.then(|| (contents.now)(&changed.path)).flatten();
+    let Some(now) = now else {
         return secrets;
     };
-    let hits = scan_secrets(&now);
-    if hits.is_empty() {
+    let found = finder.find(&now);
+    if found.is_empty() {
         return secrets;
     }
-    // A line that stood at the base already is not the agent's doing, and it is in the history. It may have
-    // stood in another file, which was moved or split.
-    let was_there = |changed: &&Changed| match changed.kind {
-        ChangeKind::Modified | ChangeKind::Deleted | ChangeKind::TypeChanged => true,
-        ChangeKind::Added => false,
-    };
-    let others = change.changes.iter().filter(was_there).take(MOST_SOURCES);
-    let before: Vec<Vec<u8>> = Some(changed)
-        .filter(was_there)
-        .into_iter()
-        .chain(others)
-        .filter_map(|changed| (contents.before)(&changed.path))
-        .collect();
-    let known: HashSet<&[u8]> = before
-        .iter()
-        .flat_map(|text| text.split(|byte| *byte == b'\n'))
-        .map(<[u8]>::trim_ascii)
-        .collect();
-    for hit in hits {
-        if known.contains(line(&now, hit.line).trim_ascii()) {
+    let base = BaseSecrets::of(changed, change, finder, contents);
+    let mut told = HashSet::new();
+    for finding in found {
+        let (line, text) = line_at(&now, finding.at.start);
+        let is_old = base.values.contains(&bare(&now[finding.at]));
+        if is_old || base.allows(text, finder) || !told.insert((finding.rule.clone(), line)) {
             continue;
         }
-        match hit.certainty {
-            Certainty::Secret => {
-                secrets.refusals.push(RefusalReason::Secret {
-                    rule: hit.rule,
-                    line: hit.line,
-                });
-            }
+        let rule = finding.rule;
+        match finding.certainty {
+            Certainty::Secret => secrets.refusals.push(RefusalReason::Secret { rule, line }),
             Certainty::Resembles => {
-                secrets.flags.push(FlagKind::ResemblesSecret {
-                    rule: hit.rule,
-                    line: hit.line,
-                });
+                secrets.flags.push(FlagKind::ResemblesSecret { rule, line });
             }
         }
     }
     secrets
+}
+
+/// A new path that holds a secret, or a link that points to one.
+fn secret_in_name(changed: &Changed, finder: &Redaction) -> Option<RefusalReason> {
+    if changed.kind != ChangeKind::Added && changed.kind != ChangeKind::TypeChanged {
+        return None;
+    }
+    let path = changed.path.to_string_lossy().into_owned();
+    let target = match &changed.entry {
+        EntryKind::Symlink { target } => target.to_string_lossy().into_owned(),
+        _ => String::new(),
+    };
+    let found = finder.find(format!("{path}\n{target}").as_bytes());
+    let first = found.into_iter().find(|f| f.certainty == Certainty::Secret);
+    first.map(|finding| RefusalReason::SecretInName { rule: finding.rule })
+}
+
+/// Secrets that stood at the base already, in the files that a change touches: they are not the agent's doing, and
+/// are in the history. One may have stood in another file, which was moved or split.
+struct BaseSecrets {
+    values: HashSet<Vec<u8>>,
+    /// Lines that a person has marked, without their secrets.
+    marked: HashSet<Vec<u8>>,
+}
+
+impl BaseSecrets {
+    fn of(
+        changed: &Changed,
+        change: &ChangeSet,
+        finder: &Redaction,
+        contents: &Contents<'_>,
+    ) -> Self {
+        let was_there = |changed: &&Changed| match changed.kind {
+            ChangeKind::Modified | ChangeKind::Deleted | ChangeKind::TypeChanged => true,
+            ChangeKind::Added => false,
+        };
+        let others = change.changes.iter().filter(was_there).take(MOST_SOURCES);
+        let all = Some(changed).filter(was_there).into_iter().chain(others);
+        let (mut values, mut marked) = (HashSet::new(), HashSet::new());
+        for text in all.filter_map(|changed| (contents.before)(&changed.path)) {
+            for finding in finder.find(&text) {
+                let (_, line) = line_at(&text, finding.at.start);
+                if has_mark(line) {
+                    marked.insert(without_secrets(line, finder));
+                }
+                values.insert(bare(&text[finding.at]));
+            }
+        }
+        Self { values, marked }
+    }
+
+    /// Tells whether a person has marked this line: a mark counts only where the base has it.
+    fn allows(&self, line: &[u8], finder: &Redaction) -> bool {
+        has_mark(line) && self.marked.contains(&without_secrets(line, finder))
+    }
+}
+
+fn has_mark(line: &[u8]) -> bool {
+    memchr::memmem::find(line, ALLOW_MARK.as_bytes()).is_some()
+}
+
+fn without_secrets(line: &[u8], finder: &Redaction) -> Vec<u8> {
+    finder.hide_bytes(line.trim_ascii()).into_owned()
+}
+
+/// The value without what indentation and quotes make of it.
+fn bare(value: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(value).replace("\\n", "");
+    let kept = text
+        .bytes()
+        .filter(|byte| byte.is_ascii_alphanumeric() || b"+/=_-.:@".contains(byte));
+    kept.collect()
+}
+
+/// Number, counted from 1, and content of the line that holds the byte at `offset`.
+fn line_at(text: &[u8], offset: usize) -> (usize, &[u8]) {
+    let start = memchr::memrchr(b'\n', &text[..offset]).map_or(0, |at| at + 1);
+    let end = memchr::memchr(b'\n', &text[offset..]).map_or(text.len(), |at| offset + at);
+    let number = memchr::memchr_iter(b'\n', &text[..start]).count() + 1;
+    (number, &text[start..end])
 }
 
 /// Paths that `.gitmodules` names, before the change and now.

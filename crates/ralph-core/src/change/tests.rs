@@ -1,6 +1,7 @@
 //! Tests what may land, told by example.
 
 use super::*;
+use crate::secret::NamedValue;
 
 fn changed(path: &str, kind: ChangeKind, entry: EntryKind) -> Changed {
     Changed {
@@ -229,9 +230,12 @@ fn samples() -> Vec<(&'static str, String)> {
     vec![
         (
             "private key",
-            format!("-----BEGIN {} KEY-----", "RSA PRIVATE"),
+            format!("-----BEGIN {} KEY-----\\n{}", "RSA PRIVATE", letters(40)),
         ),
-        ("private key", format!("-----BEGIN {} KEY-----", "PRIVATE")),
+        (
+            "private key",
+            format!("-----BEGIN {} KEY-----\\n{}", "PRIVATE", letters(40)),
+        ),
         (
             "AWS access key id",
             format!("AK{}{}", "IA", "A1B2C3D4E5F6G7H8"),
@@ -284,11 +288,8 @@ fn passes_what_only_resembles_a_secret() {
 }
 
 #[test]
-fn passes_a_secret_on_a_marked_line_in_an_allowed_file_or_there_before() {
+fn passes_a_secret_in_an_allowed_file_or_one_that_was_there_before() {
     let (_, value) = samples().swap_remove(3);
-    let marked = format!("k = {value} # ralph:allow-secret\n");
-    assert!(refusals(vec![added("a")], &ChangePolicy::default(), &marked).is_empty());
-
     let plain = format!("k = {value}\n");
     let allowing = ChangePolicy {
         secret_allowlist: vec!["fixtures/".into()],
@@ -304,10 +305,86 @@ fn passes_a_secret_on_a_marked_line_in_an_allowed_file_or_there_before() {
 }
 
 #[test]
+fn a_mark_counts_only_on_a_line_that_had_it_at_the_base() {
+    let (_, value) = samples().swap_remove(3);
+    let marked = format!("k = {value} # ralph:allow-secret\n");
+    let now = format!("x\n  {marked}");
+    assert_eq!(
+        refusals(vec![added("a")], &ChangePolicy::default(), &now).len(),
+        1
+    );
+    let with_base = |before: &str| {
+        let modified = vec![changed("a", ChangeKind::Modified, EntryKind::File)];
+        inspected(modified, &ChangePolicy::default(), &now, before).refusals
+    };
+    let other = value.replace("aB3", "Zk9");
+    assert_eq!(with_base("k = 1 # ralph:allow-secret\n").len(), 1);
+    assert_eq!(with_base(&format!("k = {other}\n")).len(), 1);
+    assert_eq!(
+        with_base(&format!("k = {other} # ralph:allow-secret\n")),
+        []
+    );
+}
+
+#[test]
+fn a_secret_in_the_name_of_a_file_is_refused() {
+    let (_, value) = samples().swap_remove(3);
+    let name = format!("notes-{value}.md");
+    let found = inspected(vec![added(&name)], &ChangePolicy::default(), "", "");
+    assert_eq!(
+        found.refusals[0].to_string(),
+        format!("{name} has what looks like a secret (GitHub token) in its name")
+    );
+}
+
+#[test]
+fn a_value_of_a_variable_is_a_secret_in_a_change() {
+    let mut policy = ChangePolicy::default().compile().unwrap();
+    policy.secrets = Redaction::new([NamedValue::new("DB_PASSWORD", "correct-horse-7")]);
+    let contents = Contents {
+        now: &|_| Some(b"a = 1\npassword = 'correct-horse-7'\n".to_vec()),
+        before: &|_| None,
+    };
+    let changes = vec![added("a.py")];
+    let found = inspect(
+        &ChangeSet { changes },
+        &policy,
+        &DecidingFiles::by_name(),
+        &contents,
+    );
+    assert_eq!(
+        found.refusals[0].to_string(),
+        "a.py has what looks like a secret (value of DB_PASSWORD) in line 2"
+    );
+}
+
+#[test]
+fn a_key_that_was_indented_or_put_into_json_is_not_new() {
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ";
+    let key = |line: &str| {
+        format!(
+            "-----BEGIN {0} KEY-----{line}{body}{line}-----END {0} KEY-----",
+            "PRIVATE"
+        )
+    };
+    for now in [
+        format!("  {}\n", key("\n  ")),
+        format!("{{\"k\": \"{}\"}}\n", key("\\n")),
+    ] {
+        let modified = vec![changed("a", ChangeKind::Modified, EntryKind::File)];
+        let before = key("\n") + "\n";
+        let found = inspected(modified.clone(), &ChangePolicy::default(), &now, &before);
+        assert_eq!(found.refusals, [], "{now}");
+        let found = inspected(modified, &ChangePolicy::default(), &now, "other\n");
+        assert_eq!(found.refusals.len(), 1, "{now}");
+    }
+}
+
+#[test]
 fn flags_a_web_token_without_refusing_it() {
     let text = format!(
         "t = ey{}.ey{}.{}",
-        "JhbGciOiJIUzI1", "JzdWIiOiIxMjM0", "abcdefghijkl"
+        "JhbGciOiJIUzI1", "JzdWIiOiIxMjM0", "Zq3kWm8LpT2x"
     );
     let inspection = inspected(vec![added("a")], &ChangePolicy::default(), &text, "");
     assert!(inspection.refusals.is_empty());

@@ -11,6 +11,7 @@ use crate::{
     event::{Event, Tally, WaitReason},
     health::InterventionLevel,
     id::QuestionId,
+    secret::NamedValue,
     termination::Stop,
     verdict::{Halt, IterationOutcome, Verdict},
 };
@@ -367,14 +368,19 @@ fn a_failure_of_ralph_itself_is_told_once_a_loop_has_begun() {
 #[test]
 fn secrets_are_taken_out_before_a_text_is_cut() {
     let key = format!("ghp_{}", "a1B2".repeat(10));
-    let pem = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nxyz\n-----END RSA PRIVATE KEY-----";
-    let redaction = Redaction::new(["hunter22".into(), "hunter22-long".into(), "on".into()]);
+    let pem =
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\nxyz\n-----END RSA PRIVATE KEY-----";
+    let values = ["hunter22", "hunter22-long", "on"];
+    let redaction = Redaction::new(values.map(|value| NamedValue::new("A", value)));
     for (text, expected) in [
         ("is hunter22 right?", "is [redacted] right?"),
         ("is hunter22-long right?", "is [redacted] right?"),
         (&*format!("use {key}?"), "use [redacted]?"),
         (&*format!("key {pem} then"), "key [redacted] then"),
-        ("-----BEGIN PRIVATE KEY-----\nMIIE", "[redacted]"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA",
+            "[redacted]",
+        ),
         ("go on", "go on"),
         ("a\n  b\u{1b}[31m\0", "a b\\x1b[31m\\x00"),
     ] {

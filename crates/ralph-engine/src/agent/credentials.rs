@@ -72,3 +72,11 @@ pub(super) const ANY_HOST: &[&str] = &[
     "api.githubcopilot.com",
     "*.githubcopilot.com",
 ];
+
+/// Keys that open more than models: a person may pass one to verify commands.
+const OF_MANY_SERVICES: &[&str] = &["GOOGLE_API_KEY"];
+
+/// Tells whether a variable is a key of a model, whichever agent uses it.
+pub(crate) fn is_key_of_model(name: &str) -> bool {
+    ANY_PROVIDER.iter().any(|key| key.name == name) && !OF_MANY_SERVICES.contains(&name)
+}

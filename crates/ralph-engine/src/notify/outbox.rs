@@ -8,7 +8,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_core::{
     event::Event,
-    notification::{Notification, NotificationWatch, Occasion, Redaction},
+    notification::{Notification, NotificationWatch, Occasion},
+    secret::Redaction,
 };
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinHandle, JoinSet};

@@ -4,10 +4,7 @@
 
 use std::time::Duration;
 
-use ralph_core::{
-    config::NotifyConfig,
-    notification::{Notification, Redaction},
-};
+use ralph_core::{config::NotifyConfig, notification::Notification, secret::Redaction};
 
 #[cfg(feature = "webhook")]
 use super::webhook::Webhook;
@@ -124,7 +121,7 @@ impl Way {
                 Ok(())
             }
             Err(error) => {
-                let error = redaction.hide(&error.to_string());
+                let error = redaction.hide(&error.to_string()).into_owned();
                 trace.note(message, way, &format!("failed: {error}"));
                 Err(format!("a message by {way} was not sent: {error}"))
             }

@@ -5,7 +5,11 @@
 
 use std::time::Duration;
 
-use ralph_core::{config::WebhookUrl, notification::Notification};
+use ralph_core::{
+    config::WebhookUrl,
+    notification::Notification,
+    secret::{NamedValue, Redaction},
+};
 use reqwest::{Client, StatusCode, header, redirect};
 
 use super::{Means, SendError, way};
@@ -152,6 +156,8 @@ impl Webhook {
             next = cause.source();
         }
         let last = causes.pop().unwrap_or_default();
-        ralph_core::notification::Redaction::new(self.url.secrets()).hide(&last)
+        let values = self.url.secrets().into_iter();
+        let values = values.map(|value| NamedValue::new("notify.webhook", value));
+        Redaction::new(values).hide(&last).into_owned()
     }
 }

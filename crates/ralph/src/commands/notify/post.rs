@@ -5,7 +5,8 @@ use std::{path::Path, time::Duration};
 
 use ralph_core::{
     config::{Config, NotifyConfig},
-    notification::{BudgetAlert, NotificationWatch, Redaction},
+    notification::{BudgetAlert, NotificationWatch},
+    secret::{NamedValue, Redaction},
 };
 use ralph_engine::{
     environment::Environment,
@@ -92,17 +93,12 @@ pub(crate) fn project_name(root: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// All values that are known to be secret.
+/// Hides all that is known to be secret, and every value that the configuration gives to agents.
 pub(crate) fn redaction(config: &Config, means: &Means<'_>) -> Redaction {
-    let mut values = means.environment.credentials();
-    values.extend(means.token.clone());
-    if let Some(url) = &config.notify.webhook {
-        values.extend(url.secrets());
-    }
-    for env in config.clone().agent_envs() {
-        values.extend(env.0.values().cloned());
-    }
-    Redaction::new(values)
+    let mut config = config.clone();
+    let values = config.agent_envs().flat_map(|env| env.0.iter());
+    let values = values.map(|(name, value)| NamedValue::new(name, value));
+    means.environment.redaction().with(values)
 }
 
 #[cfg(test)]

@@ -53,7 +53,11 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
             Ok(said) => (Tone::Good, "sent", said),
             Err(error) => {
                 all_sent = false;
-                (Tone::Bad, "failed", redaction.hide(&error.to_string()))
+                (
+                    Tone::Bad,
+                    "failed",
+                    redaction.hide(&error.to_string()).into_owned(),
+                )
             }
         };
         table.row([

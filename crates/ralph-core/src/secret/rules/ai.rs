@@ -1,0 +1,72 @@
+//! Keys of models and of what is built around them.
+
+use super::{SecretRule, named, token};
+
+pub(super) const RULES: &[SecretRule] = &[
+    token("Anthropic key", &["sk-ant-"], "<word>{20,}"),
+    token("OpenRouter key", &["sk-or-v1-"], "<hex>{64}"),
+    token("Langfuse secret key", &["sk-lf-"], "<uuid>"),
+    token("Helicone key", &["sk-helicone-"], "<word>{20,}"),
+    token(
+        "OpenAI key",
+        &["sk-"],
+        "(?:(?:proj|svcacct|admin|None)-<word>{40,}|<alnum>{40,})",
+    ),
+    token("DeepSeek key", &["sk-"], "<hex>{32}"),
+    named("OpenAI session", &["openai", "chatgpt"], "sess-<alnum>{40}"),
+    token("Google API key", &["AIza"], "<word>{35}"),
+    token("Google auth key", &["AQ.Ab8"], "<word>{40,}"),
+    token("Hugging Face token", &["hf_"], "<alnum>{34}"),
+    token(
+        "Hugging Face organisation token",
+        &["api_org_"],
+        "<alnum>{34}",
+    ),
+    token("Replicate token", &["r8_"], "<alnum>{37}"),
+    token("Groq key", &["gsk_"], "<alnum>{52}"),
+    token("Perplexity key", &["pplx-"], "<alnum>{48,56}"),
+    token("xAI key", &["xai-"], "<alnum>{80}"),
+    token("Together key", &["tgp_v1_"], "<word>{43}"),
+    token("Fireworks key", &["fw_"], "<alnum>{22,24}").entropy(3.5),
+    token("Cerebras key", &["csk-"], "<lower>{48}"),
+    token("NVIDIA key", &["nvapi-"], "<word>{60,70}"),
+    token("Voyage key", &["pa-"], "<word>{43}").entropy(3.8),
+    token(
+        "LangSmith key",
+        &["lsv2_pt_", "lsv2_sk_"],
+        "<hex>{32}_<hex>{10}",
+    ),
+    token("ElevenLabs key", &["sk_"], "<hex>{48}"),
+    token("Tavily key", &["tvly-"], "(?:dev-|prod-)?<alnum>{32}"),
+    token("Firecrawl key", &["fc-"], "<hex>{32}"),
+    token("Jina key", &["jina_"], "<word>{50,65}"),
+    token("Browserbase key", &["bb_live_"], "<word>{27}"),
+    token("E2B key", &["e2b_"], "<hex>{40}"),
+    token("Vercel AI gateway key", &["vck_"], "<alnum>{56}"),
+    token("RunPod key", &["rpa_"], "<upper>{40,46}"),
+    token("Apify token", &["apify_api_"], "<alnum>{36}"),
+    token("Anyscale key", &["esecret_"], "<lower>{24,30}"),
+    token("Friendli token", &["flp_"], "<alnum>{46}"),
+    token("Pinecone key", &["pcsk_"], "[A-Za-z0-9_]{60,75}"),
+    token("Modal token secret", &["as-"], "<alnum>{22}").entropy(3.5),
+    token("Modal token id", &["ak-"], "<alnum>{22}")
+        .entropy(3.5)
+        .resembles(),
+    named("Cohere key", &["cohere", "co_api"], "<alnum>{40}").entropy(3.5),
+    named("Mistral key", &["mistral"], "<alnum>{32}").entropy(3.5),
+    named("Weights & Biases key", &["wandb"], "<hex>{40}"),
+    named(
+        "AssemblyAI key",
+        &["assemblyai", "assembly_ai"],
+        "<hex>{32}",
+    ),
+    named("Deepgram key", &["deepgram"], "<hex>{40}"),
+    named("Exa key", &["exa_"], "<uuid>"),
+    named(
+        "Azure OpenAI key",
+        &["azure_openai", "azureopenai", "azure-openai"],
+        "<hex>{32}|<alnum>{84}",
+    ),
+    named("Comet key", &["comet"], "<alnum>{25}").entropy(3.5),
+    named("Baseten key", &["baseten"], r"<alnum>{8}\.<alnum>{32}").entropy(3.5),
+];
