@@ -158,7 +158,7 @@ pub struct CompiledPolicy {
     pub max_file_bytes: u64,
     pub protect_tests: ProtectTests,
     pub verify_output: VerifyOutput,
-    /// Finds what must not land.
+    /// Finds secrets, which must not land.
     pub secrets: Redaction,
 }
 
@@ -177,6 +177,13 @@ impl ChangePolicy {
 }
 
 impl CompiledPolicy {
+    /// Has the values that a redaction knows found as well.
+    #[must_use]
+    pub fn finding(mut self, secrets: Redaction) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
     pub fn is_protected(&self, path: &Path) -> bool {
         self.protected.is_match(path)
     }

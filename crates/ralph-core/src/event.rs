@@ -25,7 +25,7 @@ use crate::{
     verify::CleanOutcome,
 };
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "event",
     rename_all = "snake_case",
@@ -340,7 +340,7 @@ impl KeptEvent {
 }
 
 /// A command that a person can type next.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextStep {
     pub command: String,
     /// Tells what it shows or does.
@@ -348,7 +348,7 @@ pub struct NextStep {
 }
 
 /// Describes what follows where work goes round in circles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterGutter {
     /// The task's next iteration is to find out why.
@@ -362,7 +362,7 @@ pub enum AfterGutter {
 }
 
 /// Describes what a loop waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitReason {
     /// The agent's usage limit resets.
@@ -376,8 +376,8 @@ pub enum WaitReason {
 }
 
 /// Leaf tasks in scope, by where they stand.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Tally {
     pub total: usize,
     pub completed: usize,
@@ -410,7 +410,7 @@ impl From<Counts> for Tally {
 }
 
 /// A task that can't be taken, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
     pub task: String,
     pub by: Vec<String>,

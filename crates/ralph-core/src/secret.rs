@@ -12,7 +12,7 @@ mod stream;
 mod tests;
 mod values;
 
-pub use hide::REDACTED;
+pub use hide::{REDACTED, hidden_flag};
 pub use scan::{Certainty, Redaction, SecretFinding};
 pub use stream::RedactedStream;
 pub use values::{NamedValue, WeakValue};

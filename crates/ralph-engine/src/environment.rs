@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use ralph_core::secret::{NamedValue, Redaction};
+use ralph_core::secret::{NamedValue, Redaction, WeakValue};
 
 use crate::{
     agent::{Credential, is_key_of_model},
@@ -27,6 +27,8 @@ pub struct Environment {
     passed_keys: Vec<String>,
     /// Hides the values of all variables that are secret by their names, whoever gets them.
     redaction: Redaction,
+    /// Names of those whose values can't be hidden: texts may hold them by chance.
+    unhidden: Vec<String>,
     /// The name of the keepers of what is started with it.
     pub(crate) keeper: KeeperName,
     /// The walls around what is started with it.
@@ -120,6 +122,7 @@ impl Environment {
             vars: kept,
             withheld,
             passed_keys,
+            unhidden: unhidden(&secrets),
             redaction: Redaction::new(secrets),
             keeper: KeeperName::default(),
             sandbox: None,
@@ -169,6 +172,11 @@ impl Environment {
         &self.redaction
     }
 
+    /// Names of variables that are secret by their names and whose values are too short or plain words.
+    pub fn unhidden(&self) -> &[String] {
+        &self.unhidden
+    }
+
     /// Has further values hidden.
     #[must_use]
     pub fn hiding(mut self, values: impl IntoIterator<Item = NamedValue>) -> Self {
@@ -204,6 +212,15 @@ impl Environment {
         );
         vars
     }
+}
+
+fn unhidden(secrets: &[NamedValue]) -> Vec<String> {
+    let is_weak = |secret: &&NamedValue| match secret.weakness() {
+        Some(WeakValue::Short | WeakValue::Word) => !secret.value.trim().is_empty(),
+        Some(WeakValue::Path) | None => false,
+    };
+    let weak = secrets.iter().filter(is_weak);
+    weak.map(|secret| secret.name.clone()).collect()
 }
 
 fn is_withheld(name: &str) -> bool {
@@ -450,6 +467,7 @@ mod tests {
             format!("{x} {x} {x} {x} value-of-5 {x} {x} value-of-8 value-of-9")
         );
         assert_eq!(env.redaction().hide("hush 12345678"), "hush 12345678");
+        assert_eq!(env.unhidden(), ["SHORT_TOKEN"]);
         let more = env.hiding([NamedValue::new("notify.webhook", "value-of-8")]);
         assert_eq!(
             more.redaction().hide("value-of-8 value-of-1"),

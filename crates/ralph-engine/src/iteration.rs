@@ -233,7 +233,8 @@ async fn drive(
         let done = match action {
             Action::Bundle { run, fix } => {
                 context.guidance = services.link.guidance().await?;
-                prompt = bundle(context, workspace, run, fix.as_ref()).await?;
+                let made = bundle(context, workspace, run, fix.as_ref()).await?;
+                prompt = services.environment.redaction().hide(&made).into_owned();
                 files.heading(&format!("prompt of run {run}"));
                 files.line(&prompt);
                 StepDone::Bundled {
@@ -270,6 +271,7 @@ pub(crate) async fn note(
     services: &mut Services<'_>,
     done: &StepDone,
 ) -> Result<(), LoopError> {
+    let done = &services.environment.redaction().hide_in(done.clone());
     context.log.observe(done);
     context.machine.apply(done)?;
     let link = &mut *services.link;

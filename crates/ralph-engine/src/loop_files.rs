@@ -16,6 +16,7 @@ use ralph_core::{
     health::HealthReport,
     id::LoopId,
     loop_state::{LoopState, LoopStatus, Termination},
+    secret::Redaction,
 };
 use serde::Serialize;
 
@@ -38,6 +39,7 @@ pub fn count(data_dir: &Path) -> usize {
 #[derive(Debug)]
 pub(crate) struct LoopFiles {
     folder: PathBuf,
+    redaction: Redaction,
     pub(crate) status: LoopStatus,
 }
 
@@ -77,9 +79,12 @@ pub(crate) struct LoopEnd<'a> {
 }
 
 impl LoopFiles {
-    pub(crate) fn new(data_dir: &Path, status: LoopStatus) -> Self {
-        let folder = folder(data_dir, &status.loop_id);
-        Self { folder, status }
+    pub(crate) fn new(data_dir: &Path, status: LoopStatus, redaction: &Redaction) -> Self {
+        Self {
+            folder: folder(data_dir, &status.loop_id),
+            redaction: redaction.clone(),
+            status,
+        }
     }
 
     pub(crate) fn write_status(&self) -> io::Result<()> {
@@ -120,7 +125,7 @@ impl LoopFiles {
             .recursive(true)
             .mode(0o700)
             .create(&self.folder)?;
-        write(&self.folder, name, value)
+        write(&self.folder, name, value, &self.redaction)
     }
 }
 
@@ -128,7 +133,8 @@ const HEALTH: &str = "health.json";
 
 /// Returns how the agent of a loop does, and that the loop lives.
 pub(crate) fn write_health(folder: &Path, report: &HealthReport) -> io::Result<()> {
-    write(folder, HEALTH, report)
+    // Names of states, tasks and agents alone.
+    write(folder, HEALTH, report, &Redaction::default())
 }
 
 /// A loop that has ended has no health.
@@ -136,8 +142,14 @@ pub(crate) fn remove_health(folder: &Path) {
     let _ = fs::remove_file(folder.join(HEALTH));
 }
 
-fn write(folder: &Path, name: &str, value: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(value)?;
+fn write(
+    folder: &Path,
+    name: &str,
+    value: &impl Serialize,
+    redaction: &Redaction,
+) -> io::Result<()> {
+    let text = serde_json::to_vec_pretty(value)?;
+    let mut text = redaction.hide_bytes(&text).into_owned();
     text.push(b'\n');
     let new = folder.join(format!(".{name}.new"));
     fs::write(&new, text)

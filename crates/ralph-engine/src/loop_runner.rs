@@ -90,6 +90,7 @@ use ralph_core::{
     id::LoopId,
     job::{Job, Outcome},
     loop_machine::{IterationSummary, Loop, LoopAction, LoopStep},
+    secret::Redaction,
     task::{Status as TaskStatus, TaskId},
     termination::{Stop, TaskDecision},
     time::to_the_second,
@@ -121,7 +122,7 @@ use crate::{
     loop_files::LoopFiles,
     process::Containment,
     progress_file::ProgressFile,
-    report::Reporter,
+    report::{RedactedReporter, Reporter},
     source::Snapshots,
     store::{Journal, RepositoryId, Step},
     workspace::{BeforeRun, Layers, check_there},
@@ -234,10 +235,12 @@ struct LoopOutput {
 }
 
 impl LoopOutput {
-    fn new(reporter: Box<dyn Reporter>, clock: Box<dyn Clock>) -> Self {
+    /// Nothing is shown, sent or kept before secrets are taken out of it.
+    fn new(reporter: Box<dyn Reporter>, clock: Box<dyn Clock>, redaction: Redaction) -> Self {
         let events = kept_events::EventBuffer::new();
+        let shown = events.listen(reporter);
         Self {
-            reporter: events.listen(reporter),
+            reporter: Box::new(RedactedReporter { redaction, shown }),
             clock,
             loop_files: None,
             files_written: FilesWritten::default(),
@@ -436,6 +439,10 @@ impl LoopRunner {
             self.forecast_after_iteration().await?;
         }
         Ok(())
+    }
+
+    fn redaction(&self) -> &Redaction {
+        self.runtime.environment.redaction()
     }
 
     fn view(&self) -> View<'_> {

@@ -221,7 +221,7 @@ async fn run_round(
             asking.agent.credentials(),
             &[("RALPH_RUN", round.to_string())],
         ),
-        prompt,
+        prompt: asking.environment.redaction().hide(&prompt).into_owned(),
         labels: Vec::new(),
         budget: asking.budget.left(),
     };
@@ -245,6 +245,7 @@ async fn run_round(
         mounts: None,
         sandbox: asking.environment.sandbox.as_deref(),
         limits: &limits,
+        redaction: asking.environment.redaction(),
         done_file: None,
     };
     let ports = RunPorts {

@@ -9,8 +9,10 @@ use std::{
 
 use jiff::Timestamp;
 use ralph_core::{
+    change::shown,
     config::Config,
     memory::{self, MemoryCaps, ProgressEntry, ProgressFeature},
+    secret::{Redaction, hidden_flag},
 };
 
 use crate::{
@@ -103,6 +105,23 @@ impl ProgressFile {
             return Ok(true);
         }
         self.write(before).map(|()| false)
+    }
+
+    /// Hides secrets that an agent wrote into the file; returns what to say of it.
+    pub(crate) fn hide_added(
+        &self,
+        before: &str,
+        redaction: &Redaction,
+    ) -> Result<Option<String>, LoopError> {
+        let Ok(now) = plain_file::read(&self.path) else {
+            return Ok(None);
+        };
+        let Some((hidden, rules)) = redaction.hide_added(before.as_bytes(), &now) else {
+            return Ok(None);
+        };
+        self.write(&String::from_utf8_lossy(&hidden))?;
+        let name = self.path.strip_prefix(&self.root).unwrap_or(&self.path);
+        Ok(Some(hidden_flag(&shown(name), &rules)))
     }
 
     pub(crate) fn append(&self, entry: &ProgressEntry) -> Result<(), LoopError> {

@@ -10,12 +10,14 @@ mod live;
 mod observed;
 mod page;
 mod paint;
+mod redacted;
 mod waiting;
 
 pub use lines::{JsonLines, PlainReporter};
 pub use live::{Foot, Live, LiveScreen, Screen, ShownPause};
 pub(crate) use observed::{EventObserver, ObservedReporter};
 pub use paint::{Colours, Tone};
+pub(crate) use redacted::RedactedReporter;
 
 use std::io::Write;
 

@@ -16,10 +16,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::task::{
-    Place, Task, TaskId,
-    format::{self, Edit, Format, FormatError, Meta, NewTask, Splice, Syntax, Tampering},
-    suggested::SuggestedTask,
+use ralph_core::{
+    secret::{Redaction, hidden_flag},
+    task::{
+        Place, Task, TaskId,
+        format::{self, Edit, Format, FormatError, Meta, NewTask, Splice, Syntax, Tampering},
+        suggested::SuggestedTask,
+    },
 };
 
 use crate::{
@@ -297,13 +300,14 @@ impl Source {
     }
 
     /// Undoes what a run of an agent on `own` did to the files that is not its to do.
-    /// `written` are the files to look at.
+    /// `written` are the files to look at. Secrets that it wrote there are hidden.
     pub fn put_back(
         &mut self,
         written: &WrittenSince,
         own: &TaskId,
-    ) -> Result<Vec<Tampering>, SourceError> {
-        let mut tampering = Vec::new();
+        redaction: &Redaction,
+    ) -> Result<Vec<String>, SourceError> {
+        let mut said = Vec::new();
         for &at in &written.0 {
             let file = &mut self.files[at];
             if stamp(&file.path) == file.stamp {
@@ -312,16 +316,23 @@ impl Source {
             file.clear_what_took_its_place()?;
             let now = plain_file::read(&file.path).unwrap_or_default();
             let put = format::undo_tampering(&file.name, &file.bytes, &now, own);
-            tampering.extend(put.tampering);
-            if put.bytes == now {
+            said.extend(put.tampering.iter().map(|t| format!("task file: {t}")));
+            let bytes = match redaction.hide_added(&file.bytes, &put.bytes) {
+                Some((hidden, rules)) => {
+                    said.push(hidden_flag(&file.name, &rules));
+                    hidden
+                }
+                None => put.bytes,
+            };
+            if bytes == now {
                 file.bytes = now;
                 file.stamp = stamp(&file.path);
                 file.edits = None;
             } else {
-                file.replace(put.bytes)?;
+                file.replace(bytes)?;
             }
         }
-        Ok(tampering)
+        Ok(said)
     }
 
     /// Finds the files that were written since they were read.

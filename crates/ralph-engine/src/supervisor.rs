@@ -34,6 +34,7 @@ use std::{
 use ralph_core::{
     agent::{AgentEvent, AgentReport, Beat, Ending, NudgeState, RunMoment, ToolCalls, mark},
     dollars::Dollars,
+    secret::Redaction,
 };
 
 use self::agent_run::{AgentRun, RunHeard, RunningAgent};
@@ -73,6 +74,8 @@ pub struct AgentRunSpec<'a> {
     /// The walls around it.
     pub sandbox: Option<&'a Sandbox>,
     pub limits: &'a RunLimits,
+    /// Takes secrets out of what it writes before that is read or logged, and of what it is told.
+    pub redaction: &'a Redaction,
     /// The file by which the agent may say that it is done.
     pub done_file: Option<&'a DoneFile>,
 }

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
 
+use ralph_core::secret::{RedactedStream, Redaction};
 use ralph_core::task::VerifyCommand;
 use ralph_core::verify::{
     CommandOutcome, TestCounter, VerifyCommandReport, VerifyReport, trim_tail_of,
@@ -61,6 +62,8 @@ pub struct VerifyContext<'a> {
     /// The folder in which what they write is found: tests are counted by reports there, if no output counts them.
     pub written: Option<&'a Path>,
     pub caps: TailCaps,
+    /// Takes secrets out of the output before it is logged, shown or reported.
+    pub redaction: &'a Redaction,
 }
 
 /// Makes a plan for one command, or says why it can't.
@@ -120,7 +123,8 @@ pub async fn run_commands(
             total,
             command,
         });
-        log.push(format!("$ {command}\n").as_bytes());
+        let line = format!("$ {command}\n");
+        log.push(context.redaction.hide(&line).as_bytes());
         let ran = tokio::select! {
             biased;
             () = &mut cancel => None,
@@ -161,11 +165,13 @@ async fn run_command(
             _home,
         }) => {
             let last = RefCell::new(LastLine::default());
-            let mut take = |bytes: &[u8]| {
+            let mut output = RedactedStream::new(context.redaction.clone());
+            let mut hidden = Vec::new();
+            let mut keep = |bytes: &mut Vec<u8>| {
                 log.push(bytes);
                 window.push(bytes);
-                tests.read(bytes);
                 last.borrow_mut().push(bytes);
+                bytes.clear();
             };
             let limits = context.sandbox.map(Sandbox::limits);
             let watched = Watched {
@@ -173,21 +179,31 @@ async fn run_command(
                 space,
                 limits,
             };
-            let mut ended = pin!(watch(running, watched, &mut take));
             let mut ticks = 0_u32;
-            loop {
-                tokio::select! {
-                    biased;
-                    outcome = &mut ended => break outcome,
-                    () = tokio::time::sleep(TICK) => {}
+            let outcome = {
+                let mut take = |bytes: &[u8]| {
+                    tests.read(bytes);
+                    output.push(bytes, &mut hidden);
+                    keep(&mut hidden);
+                };
+                let mut ended = pin!(watch(running, watched, &mut take));
+                loop {
+                    tokio::select! {
+                        biased;
+                        outcome = &mut ended => break outcome,
+                        () = tokio::time::sleep(TICK) => {}
+                    }
+                    ticks = ticks.wrapping_add(1);
+                    let line = ticks
+                        .is_multiple_of(TICKS_A_LINE)
+                        .then(|| last.borrow_mut().take_changed());
+                    let line = line.flatten();
+                    on_event(VerifyEvent::Running { command, line });
                 }
-                ticks = ticks.wrapping_add(1);
-                let line = ticks
-                    .is_multiple_of(TICKS_A_LINE)
-                    .then(|| last.borrow_mut().take_changed());
-                let line = line.flatten();
-                on_event(VerifyEvent::Running { command, line });
-            }
+            };
+            output.finish(&mut hidden);
+            keep(&mut hidden);
+            outcome
         }
         Err(why) => CommandOutcome::NotStarted { why },
     };

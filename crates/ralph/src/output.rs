@@ -6,18 +6,36 @@ use std::{
     borrow::Cow,
     io::{self, BufRead, IsTerminal as _, Write},
     process::ExitCode,
+    sync::OnceLock,
 };
 
-use ralph_core::sanitize::terminal_safe;
+use ralph_core::{sanitize::terminal_safe, secret::Redaction};
 
 use crate::{
     error::CommandError,
     view::{Tone, paint_for_stderr},
 };
 
-/// Prints text to stdout as it is. A reader that went away is no error.
+/// Hides secrets in all that is printed: those of known formats, and values once they are known.
+static REDACTION: OnceLock<Redaction> = OnceLock::new();
+
+/// Has these values hidden in all that is printed from now on; the first who says so is obeyed.
+pub(crate) fn hide_values(redaction: &Redaction) {
+    let _ = REDACTION.set(redaction.clone());
+}
+
+/// The text as it may leave ralph.
+pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
+    match REDACTION.get() {
+        Some(redaction) => redaction.hide(text),
+        None => Cow::Owned(Redaction::default().hide(text).into_owned()),
+    }
+}
+
+/// Prints text to stdout, without secrets. A reader that went away is no error.
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
+    let text = without_secrets(text);
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
@@ -61,9 +79,13 @@ impl Escapes {
         match self {
             Self::Safe => {
                 let text = String::from_utf8_lossy(bytes);
+                let text = without_secrets(&text);
                 Cow::Owned(terminal_safe(&text).into_owned().into_bytes())
             }
-            Self::AsTheyAre => Cow::Borrowed(bytes),
+            Self::AsTheyAre => match REDACTION.get() {
+                Some(redaction) => redaction.hide_bytes(bytes),
+                None => Cow::Borrowed(bytes),
+            },
         }
     }
 }
@@ -99,7 +121,7 @@ pub(crate) fn write(bytes: &[u8], escapes: Escapes) -> io::Result<()> {
 /// Prints text to stderr.
 pub(crate) fn print_to_stderr(text: &str) {
     let mut err = io::stderr().lock();
-    let _ = err.write_all(text.as_bytes());
+    let _ = err.write_all(without_secrets(text).as_bytes());
 }
 
 /// Prints something that a person should hear, and need not act on at once.

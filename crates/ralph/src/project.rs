@@ -24,7 +24,7 @@ use ralph_engine::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{cli::Global, error::CommandError};
+use crate::{cli::Global, error::CommandError, output};
 
 pub(crate) struct Project {
     pub(crate) settings: Settings,
@@ -66,6 +66,7 @@ impl Project {
             settings,
             surroundings,
         };
+        output::hide_values(project.environment(project.root()).redaction());
         project.tidy();
         Ok(project)
     }

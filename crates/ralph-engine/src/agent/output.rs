@@ -2,7 +2,7 @@
 //!
 //! Bounded by the readers and logs it is given; keeps nothing itself but the end of stderr.
 
-use ralph_core::agent::AgentEvent;
+use ralph_core::{agent::AgentEvent, secret::Redaction};
 
 use super::Dialect;
 use crate::process::{CappedLog, LineReader, OutputPipe, Tail};
@@ -25,13 +25,15 @@ pub(crate) async fn next_batch(reader: &mut Option<LineReader<OutputPipe>>) -> O
     }
 }
 
-/// Logs a batch as it came but for pieces of what comes again, and has its lines read.
+/// Logs a batch as it came but for secrets and pieces of what comes again, and has its lines read.
 pub(crate) fn take_batch(
     batch: &[u8],
+    redaction: &Redaction,
     dialect: &mut dyn Dialect,
     events: &mut Vec<AgentEvent>,
     log: &mut CappedLog,
 ) {
+    let batch = &*redaction.hide_lines(batch);
     let (mut start, mut unlogged) = (0, 0);
     for end in memchr::memchr_iter(b'\n', batch) {
         let line = &batch[start..end];

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::{
     artefacts::{BadFile, Folder, ProjectName, obstacles, shape_problems, state},
     job::Job,
+    secret::{Redaction, hidden_flag},
     signal::Claim,
     task::{Status, format, graph::Graph},
 };
@@ -104,7 +105,11 @@ impl Artefacts {
     }
 
     /// The other files.
-    pub(crate) fn put_back(&mut self, job: &Job) -> Result<Vec<String>, LoopError> {
+    pub(crate) fn put_back(
+        &mut self,
+        job: &Job,
+        redaction: &Redaction,
+    ) -> Result<Vec<String>, LoopError> {
         self.links.put_back()?;
         let mut said = Vec::new();
         let at = self.at(job);
@@ -121,6 +126,8 @@ impl Artefacts {
                 self.before.state.clone()
             }
         };
+        let (before, path) = (&self.before.state, self.folder.state());
+        let should = without_new_secrets(&path, before, should, redaction, &mut said);
         // What stood there before stays as it was written, not only what it says.
         if read_text(&path).as_ref() != Some(&should) {
             write_atomically(&path, should.as_bytes())?;
@@ -139,6 +146,8 @@ impl Artefacts {
                 self.before.obstacles.clone()
             }
         };
+        let (before, path) = (&self.before.obstacles, self.folder.obstacles());
+        let should = without_new_secrets(&path, before, should, redaction, &mut said);
         write_if_it_differs(&path, &should)?;
         said.extend(self.put_spec_back()?);
         self.remove_done()?;
@@ -242,6 +251,22 @@ enum FoundFileState<T> {
     Read(T),
     /// Nothing that can be read; what to say of it.
     SetAside(String),
+}
+
+/// The text without secrets that it had not before; adds what to say of them.
+fn without_new_secrets(
+    path: &Path,
+    before: &str,
+    text: String,
+    redaction: &Redaction,
+    said: &mut Vec<String>,
+) -> String {
+    let Some((hidden, rules)) = redaction.hide_added(before.as_bytes(), text.as_bytes()) else {
+        return text;
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    said.push(hidden_flag(&name, &rules));
+    String::from_utf8_lossy(&hidden).into_owned()
 }
 
 /// Leaves a file alone that says the same in another layout.

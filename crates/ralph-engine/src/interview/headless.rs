@@ -7,6 +7,7 @@ use std::{collections::HashSet, ffi::OsString, fs::File, path::PathBuf, time::Du
 use ralph_core::{
     agent::{AgentEvent, AgentReport},
     config::Config,
+    secret::Redaction,
 };
 
 use crate::{
@@ -25,6 +26,8 @@ pub struct Headless {
     /// The whole environment, already scrubbed.
     pub env: Vec<(OsString, OsString)>,
     pub containment: Containment,
+    /// Takes secrets out of its prompt and of what it says.
+    pub redaction: Redaction,
 }
 
 /// Runs the agent with a prompt to its end. `cost` is what it may cost.
@@ -39,7 +42,7 @@ pub async fn run_headless(
     let context = RunContext {
         cwd: headless.cwd.clone(),
         env: headless.env.clone(),
-        prompt,
+        prompt: headless.redaction.hide(&prompt).into_owned(),
         labels: Vec::new(),
         budget: cost
             .as_ref()
@@ -65,6 +68,7 @@ pub async fn run_headless(
         mounts: None,
         sandbox: None,
         limits: &limits,
+        redaction: &headless.redaction,
         done_file: None,
     };
     let ports = RunPorts {

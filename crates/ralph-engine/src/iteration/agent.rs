@@ -235,6 +235,7 @@ async fn supervise(
         mounts: workspace.mounts()?,
         sandbox: services.environment.sandbox.as_deref(),
         limits: &limits,
+        redaction: services.environment.redaction(),
         done_file: Some(done_file),
     };
     let ports = RunPorts {

@@ -16,6 +16,7 @@ use ralph_core::{
     event::Event,
     iteration::{AgentChange, ChangedFile, Purpose, RefusedChange, StepDone},
     job::IterationLog,
+    secret::REDACTED,
     task::suggested::SuggestedTask,
     verdict::Halt,
 };
@@ -53,6 +54,7 @@ pub(super) async fn inspect(
     }
     let mut found = restore_protected(context, workspace).await?;
     found.flags.extend(empty_promise(context));
+    found.flags.extend(secret_in_words(context));
     run_formatters(context, workspace, services, files, &mut found).await?;
     let staged = match workspace.stage(context.job).await {
         Ok(staged) => staged,
@@ -306,6 +308,13 @@ fn empty_promise(context: &IterationContext<'_>) -> Option<String> {
             "the agent claims that all is done, {n} tasks are open besides this one"
         )),
     }
+}
+
+/// Returns what to say of an agent that told a secret in its closing message.
+fn secret_in_words(context: &IterationContext<'_>) -> Option<String> {
+    let told = &context.log.said.final_message;
+    told.contains(REDACTED)
+        .then(|| "the agent's closing message held what looks like a secret; it is hidden".into())
 }
 
 /// Runs formatters before the tree is written, so that what is verified is what is committed.

@@ -254,6 +254,7 @@ pub(crate) async fn run_verify_commands(
             lines: usize::try_from(verification.tail_lines.get()).unwrap_or(usize::MAX),
             bytes: usize::try_from(verification.tail_bytes.get()).unwrap_or(usize::MAX),
         },
+        redaction: ports.environment.redaction(),
     };
     let (reporter, clock) = (ports.reporter, ports.clock);
     let files_log = files.shown_text();

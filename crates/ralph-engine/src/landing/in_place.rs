@@ -7,6 +7,7 @@ use ralph_core::{
     artefacts::state::EntryStatus,
     config::{CommitType, Config},
     job::{Job, Outcome},
+    secret::Redaction,
     task::{Status, Task, TaskId},
 };
 
@@ -28,6 +29,8 @@ pub(crate) struct InPlaceLanding<'a> {
     pub(crate) repo: &'a Repo,
     pub(crate) board: &'a mut Board,
     pub(crate) artefacts: Option<&'a Artefacts>,
+    /// Takes secrets out of the message.
+    pub(crate) redaction: &'a Redaction,
     /// The owner of what is staged in the index besides.
     pub(crate) changed_index: ChangedIndex,
     /// The paths that are ralph's, relative to the root.
@@ -67,6 +70,7 @@ impl InPlaceLanding<'_> {
         let also = self.tracked(&task.id).await?;
         let change = outcome.log.change.clone().unwrap_or_default();
         let message = message(job, outcome);
+        let message = self.redaction.hide(&message).into_owned();
         let subject = message.lines().next().unwrap_or_default().to_owned();
         if change.files.is_empty() && also.is_empty() {
             return Ok(LandResult::Landed {

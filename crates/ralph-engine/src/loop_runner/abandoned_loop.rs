@@ -56,7 +56,7 @@ impl LoopRunner {
             tasks: self.tally_of(row).await?,
             forecast: compared(&mut *self.journal, &self.place.repository, &row.id).await?,
         };
-        let files = LoopFiles::new(&self.place.data_dir, status);
+        let files = LoopFiles::new(&self.place.data_dir, status, self.redaction());
         let written = files
             .write_status()
             .and_then(|()| files.write_report(&ended));

@@ -262,6 +262,7 @@ impl LoopRunner {
         let opened = artefacts_of_mode(mode, &setup.root, &state_dir, &mut *journal, &repository);
         let artefacts = opened.await?;
         let artefacts = artefacts.map(|opened| opened.adding_commands_to(&mut config));
+        let redaction = setup.environment.redaction().clone();
         Ok(Self {
             loop_id: LoopId::default(),
             machine: Loop::new(
@@ -293,7 +294,9 @@ impl LoopRunner {
             },
             settings: LoopSettings {
                 prices: read_prices(&config.economics, &setup.root)?,
-                policy: policies::change(&config).compile()?,
+                policy: policies::change(&config)
+                    .compile()?
+                    .finding(redaction.clone()),
                 deciding: DecidingFiles::by_name(),
                 goal: mode.goal().cloned(),
                 bounds: setup.request.bounds,
@@ -331,7 +334,7 @@ impl LoopRunner {
                 since: setup.clock.now(),
                 stop: setup.stop,
             },
-            output: LoopOutput::new(setup.reporter, setup.clock),
+            output: LoopOutput::new(setup.reporter, setup.clock, redaction),
             costs: CostWatch::default(),
             began: setup.began,
             earlier_time: Duration::ZERO,

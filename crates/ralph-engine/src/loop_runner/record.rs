@@ -161,6 +161,7 @@ impl LoopRunner {
             repo: &self.place.repo,
             board: &mut self.board,
             artefacts: self.files.artefacts.as_ref(),
+            redaction: self.runtime.environment.redaction(),
             changed_index: if self.place.layers.is_some() {
                 ChangedIndex::Persons
             } else {
@@ -341,7 +342,7 @@ impl LoopRunner {
     fn record(&self, job: &Job, outcome: &Outcome) -> IterationRecord {
         let log = &outcome.log;
         let verdict = &outcome.verdict;
-        IterationRecord {
+        self.redaction().hide_in(IterationRecord {
             iteration_id: job.iteration.clone(),
             iteration: job.number,
             loop_id: self.loop_id.clone(),
@@ -377,7 +378,7 @@ impl LoopRunner {
             usage: log.usage(),
             health_state: log.health,
             events: Vec::new(),
-        }
+        })
     }
 
     /// Returns what the iteration comes to for its task.

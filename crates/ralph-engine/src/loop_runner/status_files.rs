@@ -34,7 +34,8 @@ impl LoopRunner {
         let mut status = self.new_status(&row);
         add_recorded_iterations(&mut *self.journal, &mut status).await?;
         let data_dir = &self.place.data_dir;
-        self.output.loop_files = Some(LoopFiles::new(data_dir, status));
+        let files = LoopFiles::new(data_dir, status, self.redaction());
+        self.output.loop_files = Some(files);
         let folder = folder(data_dir, &self.loop_id);
         self.write_loop_status();
         self.output.heartbeat = Some(Heartbeat::start(folder, &self.loop_id, &self.place.root));

@@ -250,7 +250,9 @@ mod tests {
         snapshots.take(&source, top.path(), "one").unwrap();
         std::fs::write(&path, "- {id: a, title: a, status: open, notes: x}\n").unwrap();
         let written = source.written();
-        source.put_back(&written, &own).unwrap();
+        source
+            .put_back(&written, &own, &Default::default())
+            .unwrap();
         snapshots.take(&source, top.path(), "two").unwrap();
         let forged = "- {id: a, title: a, status: completed, notes: x}\n";
         std::fs::write(&path, forged).unwrap();

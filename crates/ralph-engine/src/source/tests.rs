@@ -95,7 +95,9 @@ fn an_agents_claim_in_the_file_is_put_back() {
     std::fs::write(&path, PRD.replace("false", "true")).unwrap();
     let written = source.written();
     let own = TaskId::parse("A").unwrap();
-    let tampering = source.put_back(&written, &own).unwrap();
+    let tampering = source
+        .put_back(&written, &own, &Redaction::default())
+        .unwrap();
     assert_eq!(tampering.len(), 2);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), PRD);
 }

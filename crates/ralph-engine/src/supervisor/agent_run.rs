@@ -12,6 +12,7 @@ use ralph_core::{
     agent::{AgentEvent, AgentReport, Ending, NudgeState},
     economics::{ModelCall, complete},
     health::HealthState,
+    secret::Redaction,
 };
 
 use super::{
@@ -81,6 +82,7 @@ pub(super) struct AgentRun<'a> {
     stderr: Option<LineReader<OutputPipe>>,
     stderr_tail: Tail,
     log: &'a mut CappedLog,
+    redaction: Redaction,
     events: Vec<AgentEvent>,
     has_spoken: bool,
     has_exited: bool,
@@ -134,6 +136,7 @@ impl<'a> AgentRun<'a> {
             enclosure,
             dialect,
             log,
+            redaction: spec.redaction.clone(),
             events: Vec::new(),
             has_spoken: false,
             has_exited: false,
@@ -226,7 +229,10 @@ impl RunningAgent for AgentRun<'_> {
         tokio::select! {
             batch = next_batch(&mut self.stdout), if self.stdout.is_some() => {
                 match batch {
-                    Some(batch) => take_batch(batch, &mut *self.dialect, &mut self.events, self.log),
+                    Some(batch) => {
+                        let (dialect, events) = (&mut *self.dialect, &mut self.events);
+                        take_batch(batch, &self.redaction, dialect, events, self.log);
+                    }
                     None => self.stdout = None,
                 }
                 self.has_spoken |= !self.events.is_empty();
@@ -236,6 +242,7 @@ impl RunningAgent for AgentRun<'_> {
             batch = next_batch(&mut self.stderr), if self.stderr.is_some() => {
                 match batch {
                     Some(batch) => {
+                        let batch = &*self.redaction.hide_bytes(batch);
                         log_stderr(batch, self.log);
                         self.stderr_tail.push(batch);
                     }
@@ -266,7 +273,7 @@ impl RunningAgent for AgentRun<'_> {
         if self.input.is_none() {
             return NudgeState::Impossible;
         }
-        match self.dialect.nudge(text) {
+        match self.dialect.nudge(&self.redaction.hide(text)) {
             Some(bytes) => {
                 self.write(bytes);
                 NudgeState::Sent

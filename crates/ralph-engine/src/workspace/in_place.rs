@@ -575,9 +575,9 @@ impl InPlace<'_> {
                 .extend(artefacts.restore_tasks(job, self.source)?);
         }
         if let Some(written) = &written {
-            let tampering = self.source.put_back(written, &job.task.id)?;
-            let tampering = tampering.iter().map(|t| format!("task file: {t}"));
-            found.flags.extend(tampering);
+            let secrets = &self.policy.secrets;
+            let said = self.source.put_back(written, &job.task.id, secrets)?;
+            found.flags.extend(said);
         }
         if let Some(known) = &self.snapshots.known {
             let now = TaskFiles::find(self.root, &job.config.tasks, self.source);
@@ -587,11 +587,20 @@ impl InPlace<'_> {
             found.suggested.extend(new.suggested);
         }
         if let Some(artefacts) = &mut self.artefacts {
-            found.flags.extend(artefacts.put_back(job)?);
+            found
+                .flags
+                .extend(artefacts.put_back(job, &self.policy.secrets)?);
+        }
+        let mut progress_edited = false;
+        if wrote.progress {
+            found
+                .flags
+                .extend(self.progress.hide_added(progress, &self.policy.secrets)?);
+            progress_edited = self.progress.keep_edit(progress)?;
         }
         Ok(RestoredFiles {
             findings: found,
-            progress_edited: wrote.progress && self.progress.keep_edit(progress)?,
+            progress_edited,
         })
     }
 }

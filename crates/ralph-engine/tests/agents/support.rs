@@ -112,6 +112,7 @@ impl Scene {
                     mounts: None,
                     sandbox: None,
                     limits: &limits,
+                    redaction: &Default::default(),
                     done_file: None,
                 };
                 let ports = RunPorts {

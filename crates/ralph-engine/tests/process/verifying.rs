@@ -2,14 +2,18 @@
 
 use std::future::pending;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
+use ralph_core::secret::Redaction;
 use ralph_core::task::VerifyCommand;
 use ralph_core::verify::{CommandOutcome, VerifyReport};
 use ralph_engine::process::{CappedLog, Containment, KeeperName, LogCaps};
 use ralph_engine::verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands};
 
 use crate::support::{LIMIT, Leash, TREE, tight_containments};
+
+static NO_VALUES: LazyLock<Redaction> = LazyLock::new(Redaction::default);
 
 fn context(dir: &Path, containment: Containment) -> VerifyContext<'static> {
     VerifyContext {
@@ -22,6 +26,7 @@ fn context(dir: &Path, containment: Containment) -> VerifyContext<'static> {
         written: None,
         containment,
         caps: TailCaps::default(),
+        redaction: &NO_VALUES,
     }
 }
 

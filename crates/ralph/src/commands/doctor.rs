@@ -10,6 +10,7 @@ mod leftovers;
 mod machine;
 mod notify;
 pub(crate) mod programs;
+mod secrets;
 mod tasks;
 
 use std::process::ExitCode;
@@ -147,6 +148,7 @@ fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
             checks.extend(tasks::checks(project));
             checks.extend(agent::checks(project));
             checks.extend(machine::checks(project));
+            checks.extend(secrets::checks(project));
             checks.extend(notify::checks(project));
             let journal = journal::check(project);
             let can_be_read = journal.state != State::Problem;

@@ -109,6 +109,7 @@ impl Args {
 
 /// Writes a report as a whole, so that no reader sees half of one.
 fn write(path: &Path, text: &str) -> Result<(), CommandError> {
+    let text = &*output::without_secrets(text);
     let is_special = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file());
     // A pipe or a device is written to; replacing it would take it away from others.
     let written = if is_special {

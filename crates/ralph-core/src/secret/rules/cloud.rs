@@ -25,6 +25,8 @@ pub(super) const RULES: &[SecretRule] = &[
         "AWS session token",
         &[
             "aws_session",
+            "aws-session",
+            "awssession",
             "sessiontoken",
             "session_token",
             "security_token",
@@ -101,7 +103,11 @@ pub(super) const RULES: &[SecretRule] = &[
     named("Linode token", &["linode"], "<hex>{64}"),
     named("Hetzner token", &["hetzner", "hcloud"], "<alnum>{64}").entropy(4.0),
     named("Vultr key", &["vultr"], "<upper>{36}").entropy(3.5),
-    named("Scaleway secret key", &["scw_", "scaleway"], "<uuid>"),
+    named(
+        "Scaleway secret key",
+        &["scw_", "scw-", "scwsecret", "scaleway"],
+        "<uuid>",
+    ),
     named("OVH key", &["ovh"], "<alnum>{32}").entropy(3.5),
     token("Alibaba Cloud key id", &["LTAI"], "<alnum>{12,24}").entropy(3.0),
     named(

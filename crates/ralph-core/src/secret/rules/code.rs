@@ -49,7 +49,13 @@ pub(super) const RULES: &[SecretRule] = &[
     marked("Azure DevOps token", &["AZDO"], 76, "<alnum>{4}"),
     named(
         "Azure DevOps legacy token",
-        &["azure_devops", "azuredevops", "vsts", "system_accesstoken"],
+        &[
+            "azure_devops",
+            "azure-devops",
+            "azuredevops",
+            "vsts",
+            "system_accesstoken",
+        ],
         "[a-z2-7]{52}",
     ),
     token(

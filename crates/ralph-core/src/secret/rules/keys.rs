@@ -11,7 +11,7 @@ pub(super) const RULES: &[SecretRule] = &[
             r"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----",
             r#"(?:\\[nrt]|[\s"'`+,;()\\>|*#]|(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n\\]{0,100}){0,60}"#,
             r"[A-Za-z0-9+/=]{16,}",
-            r#"(?:[A-Za-z0-9+/=\s\\"'`,;:().>|*#_<-]*?-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]*)"#,
+            r#"(?:[A-Za-z0-9+/=\s\\"'`,;:().>|*#_<-]*?-----END [A-Z0-9 ]{0,40}-----|(?:[A-Za-z0-9+/=\s]|\\[nrt])*)"#,
         ),
     ),
     token(

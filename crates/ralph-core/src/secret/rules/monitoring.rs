@@ -10,10 +10,14 @@ pub(super) const RULES: &[SecretRule] = &[
     ),
     token("Grafana Cloud token", &["glc_"], "<base64>{32,}={0,2}"),
     token("Grafana legacy key", &["eyJrIjoi"], "<base64>{60,}={0,2}"),
-    named("Datadog key", &["datadog", "dd_api", "dd-api"], "<hex>{32}"),
+    named(
+        "Datadog key",
+        &["datadog", "dd_api", "ddapi", "dd-api"],
+        "<hex>{32}",
+    ),
     named(
         "Datadog application key",
-        &["datadog", "dd_app", "dd-app"],
+        &["datadog", "dd_app", "ddapp", "dd-app"],
         "<hex>{40}",
     ),
     token("New Relic key", &["NRAK-"], "<upper>{27}"),

@@ -8,6 +8,7 @@ use ralph_core::{
     artefacts::template::InterviewMode,
     lint::LintContext,
     sanitize::one_line,
+    secret::Redaction,
 };
 use ralph_engine::{
     agent::{
@@ -45,6 +46,7 @@ pub(super) struct Scene<'a> {
     agent: Box<dyn Agent>,
     env: Vec<(OsString, OsString)>,
     containment: Containment,
+    redaction: Redaction,
     setting: InterviewMode,
     /// None outside of a git repository: there is no project whose money it could be.
     budget: Option<Mutex<SideBudget>>,
@@ -62,6 +64,7 @@ impl<'a> Scene<'a> {
         Ok(Self {
             env: environment.for_agent(agent.credentials(), &[]),
             containment: run::detection(project)?.containment,
+            redaction: environment.redaction().clone(),
             project,
             named,
             agent,
@@ -146,6 +149,7 @@ impl<'a> Scene<'a> {
             cwd: self.project.root().to_owned(),
             env: self.env.clone(),
             containment: self.containment,
+            redaction: self.redaction.clone(),
         };
         let config = self.project.config();
         let mut budget = match &self.budget {
