@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// Of a changed file this much is looked at for secrets.
-const SCAN_BYTES: u64 = 4 * 1024 * 1024;
+const SCAN_BYTES: u64 = 50 * 1024 * 1024;
 
 /// The reasons of a refusal that are given.
 const MOST_REFUSALS: usize = 20;

@@ -220,7 +220,7 @@ fn a_question_that_is_still_open_is_told_again_by_the_next_run_and_once() {
 #[test]
 fn secrets_are_in_no_message() {
     let key = format!("ghp_{}", "a1B2".repeat(10));
-    let pem = "-----BEGIN PRIVATE KEY-----\nMIIEvQ\n-----END PRIVATE KEY-----";
+    let pem = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhk\n-----END PRIVATE KEY-----";
     let question = format!("Use {key} or correct-horse, or hush-hush, or {pem}?");
     let more = "claude:\n  env: {OWN: hush-hush}\n";
     let project = kept(stories(&["A", "B"]), more)

@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
-use crate::scene::{deed, holders, patient, said_by, script, story_by};
-use crate::support::{Project, story};
+use crate::scene::{
+    assert_flagged, assert_refused, deed, holders, patient, said_by, script, story_by,
+};
+use crate::support::{Live, Project, story};
 
 /// The halves of a token that is found by its shape; neither a file here nor a script holds it whole.
 const HALVES: (&str, &str) = ("ghp_R4lphR4lphR4lph", "R4lphR4lphR4lphR4l7Xy");
@@ -17,8 +19,8 @@ fn printed() -> String {
     format!("printf '%s%s' {} {}", HALVES.0, HALVES.1)
 }
 
-/// Places where the token would be found: what was printed, the commits, ralph's files besides the raw output
-/// of the agent, which says that it has everything.
+/// Places where the token would be found: what was printed, the commits, ralph's files with the raw output of the
+/// agent.
 #[track_caller]
 fn assert_nowhere(project: &Project, said: &str, how: &str) {
     let secret = secret();
@@ -32,11 +34,27 @@ fn assert_nowhere(project: &Project, said: &str, how: &str) {
     }
     let log = project.repo.git(["log", "-p", "--branches", "--format=%B"]);
     assert!(!log.contains(&secret), "{how}: committed");
+    assert_not_written(project, &secret, how);
+}
+
+/// Fails if ralph has written a text into one of its files. Its copy of the task files is what a person wrote there,
+/// byte for byte: it is what they are put back to.
+#[track_caller]
+fn assert_not_written(project: &Project, secret: &str, how: &str) {
     let folders = [project.repo.path(".ralph"), project.data_dir()];
-    let mut held = holders(&[&folders[0], &folders[1]], &secret);
-    held.retain(|path| !path.contains("/logs/") || path.ends_with(".json"));
+    let mut held = holders(&[&folders[0], &folders[1]], secret);
+    held.retain(|path| !path.ends_with("/task-files"));
     assert_eq!(held, [""; 0], "{how}");
 }
+
+/// All prompts that agents were given, as far as they keep them.
+fn prompts(project: &Project) -> String {
+    std::fs::read_to_string(project.repo.home().join("prompts")).unwrap()
+}
+
+/// An agent that keeps its prompts, and does its task.
+const KEEPS_PROMPTS: &str = "cat >> \"$HOME/prompts\"; echo \"$RALPH_TASK_ID\" > \"$RALPH_TASK_ID.txt\"; \
+     echo \"Task $RALPH_TASK_ID complete\"";
 
 fn g08_a_secret_in_the_closing_words_is_not_passed_on(mode: &str) {
     let shell = format!(
@@ -47,11 +65,15 @@ fn g08_a_secret_in_the_closing_words_is_not_passed_on(mode: &str) {
     let project = patient(Project::with_stories(&[story("A")]), mode).command(&shell);
     let ran = project.run(&[]).expect(0);
     assert_nowhere(&project, &ran.all(), mode);
+    assert_flagged(&ran, &["closing message", "hidden"], mode);
+    let log = project.repo.git(["log", "--format=%B", "-1"]);
+    assert!(log.contains("uses [redacted]"), "{mode}: {log}");
+    let people = patient(Project::with_stories(&[story("A")]), mode).command(&shell);
+    let ran = people.run_for_people(&["-vv"]);
+    assert!(ran.all().contains("[redacted]"), "{mode}: {}", ran.all());
+    assert_nowhere(&people, &ran.all(), mode);
 }
-modes!(
-    g08_a_secret_in_the_closing_words_is_not_passed_on,
-    both: "open: no filter for what leaves ralph besides the diff"
-);
+modes!(g08_a_secret_in_the_closing_words_is_not_passed_on);
 
 fn g08_a_secret_in_the_notes_of_a_task_does_not_land(mode: &str) {
     let mut own = story("A");
@@ -61,14 +83,14 @@ fn g08_a_secret_in_the_notes_of_a_task_does_not_land(mode: &str) {
         printed()
     );
     let project = patient(Project::with_stories(&[own]), mode).script(&script(&[("A", &bad)]));
-    let ran = project.run(&[]);
+    let ran = project.run(&[]).expect(0);
     assert_nowhere(&project, &ran.all(), mode);
-    assert!(!project.repo.read("prd.json").contains(&secret()));
+    let file = project.repo.read("prd.json");
+    assert!(!file.contains(&secret()), "{mode}: {file}");
+    assert!(file.contains("\"notes\": \"[redacted]\""), "{mode}: {file}");
+    assert_flagged(&ran, &["prd.json", "GitHub token", "hidden"], mode);
 }
-modes!(
-    g08_a_secret_in_the_notes_of_a_task_does_not_land,
-    both: "open: no filter for what leaves ralph besides the diff"
-);
+modes!(g08_a_secret_in_the_notes_of_a_task_does_not_land);
 
 fn g08_a_secret_in_the_output_of_a_failing_command_is_not_passed_on(mode: &str) {
     let check = format!("{}; echo; exit 1", printed());
@@ -76,17 +98,15 @@ fn g08_a_secret_in_the_output_of_a_failing_command_is_not_passed_on(mode: &str) 
         .env("RALPH_LOOP_MAX_ATTEMPTS", "2")
         .command("cat >> \"$HOME/prompts\"; date +%N > A.txt; echo \"Task A complete\"");
     let ran = project.run(&[]);
-    let prompts = std::fs::read_to_string(project.repo.home().join("prompts")).unwrap();
+    let prompts = prompts(&project);
     assert!(
         !prompts.contains(&secret()),
         "{mode}: the next prompt has it"
     );
+    assert!(prompts.contains("[redacted]"), "{mode}: {prompts}");
     assert_nowhere(&project, &ran.all(), mode);
 }
-modes!(
-    g08_a_secret_in_the_output_of_a_failing_command_is_not_passed_on,
-    both: "open: no filter for what leaves ralph besides the diff"
-);
+modes!(g08_a_secret_in_the_output_of_a_failing_command_is_not_passed_on);
 
 fn g08_a_mark_that_the_agent_makes_itself_allows_nothing(mode: &str) {
     let bad = format!(
@@ -97,20 +117,160 @@ fn g08_a_mark_that_the_agent_makes_itself_allows_nothing(mode: &str) {
         patient(Project::with_stories(&[story("A")]), mode).script(&script(&[("A", &bad)]));
     let ran = project.run(&[]);
     assert!(project.landed().is_empty(), "{mode}: {}", ran.all());
+    assert_refused(
+        &ran,
+        &["settings.py has what looks like a secret (GitHub token) in line 1"],
+        mode,
+    );
+    assert_nowhere(&project, &ran.all(), mode);
 }
-modes!(
-    g08_a_mark_that_the_agent_makes_itself_allows_nothing,
-    both: "open: no filter for what leaves ralph besides the diff"
-);
+modes!(g08_a_mark_that_the_agent_makes_itself_allows_nothing);
 
 fn g08_the_agents_own_key_does_not_reach_verify_commands(mode: &str) {
     let check = "env > \"$HOME/env\"; test -f A.txt";
     let project = patient(Project::with_stories(&[story_by("A", &[check])]), mode)
         .env("ANTHROPIC_API_KEY", "a-value-to-look-for")
         .env("OPENAI_API_KEY", "a-value-to-look-for")
+        .env(
+            "RALPH_SAFETY_PASS_ENV",
+            "[\"ANTHROPIC_API_KEY\", \"OPENAI_API_KEY\"]",
+        )
         .script(&json!({"default": [deed("work")]}));
     project.run(&[]).expect(0);
     let env = std::fs::read_to_string(project.repo.home().join("env")).unwrap();
     assert!(!env.contains("a-value-to-look-for"), "{mode}: {env}");
 }
 modes!(g08_the_agents_own_key_does_not_reach_verify_commands);
+
+fn g08_a_secret_in_the_progress_file_stays_out_of_it(mode: &str) {
+    let bad = format!(
+        "work; t=$({}); echo \"- the token is $t\" >> progress.md",
+        printed()
+    );
+    let project = patient(Project::with_stories(&[story("A")]), mode)
+        .config("memory:\n  progress_file: progress.md\n")
+        .script(&script(&[("A", &bad)]));
+    let ran = project.run(&[]).expect(0);
+    assert_nowhere(&project, &ran.all(), mode);
+    let text = project.repo.read("progress.md");
+    assert!(!text.contains(&secret()), "{mode}: {text}");
+    assert_flagged(&ran, &["progress.md", "GitHub token", "hidden"], mode);
+}
+modes!(g08_a_secret_in_the_progress_file_stays_out_of_it);
+
+fn g08_a_secret_in_the_state_of_a_project_stays_out_of_it(mode: &str) {
+    let task = json!({
+        "id": "T1", "title": "Write T1", "description": "T1.txt is wanted", "verify": ["test -f T1.txt"],
+        "status": "pending", "dependencies": [], "attempts": 0, "max_attempts": 3, "blocked": false,
+    });
+    let tasks = json!({"project_name": "shop", "version": 1, "tasks": [task]});
+    let shell = format!(
+        "cat > /dev/null; echo x > T1.txt; t=$({}); \
+         printf '[{{\"iteration\": %s, \"task_id\": \"T1\", \"status\": \"completed\", \"summary\": \"used %s\", \
+         \"files_modified\": [\"T1.txt\"], \"obstacles\": []}}]' \"$RALPH_ITERATION\" \"$t\" \
+         > .artefacts/shop/state.json; echo finished > .artefacts/shop/done.md",
+        printed()
+    );
+    let project = Project::new();
+    project
+        .repo
+        .file(".artefacts/shop/tasks.json", tasks.to_string())
+        .commit("tasks");
+    let project = patient(project, mode).command(&shell);
+    let ran = Live::start(project.execute_command("shop", &[])).wait();
+    let ran = ran.expect(0);
+    let state = project.repo.read(".artefacts/shop/state.json");
+    assert!(state.contains("used [redacted]"), "{mode}: {state}");
+    assert_nowhere(&project, &ran.all(), mode);
+    assert_flagged(&ran, &["state.json", "GitHub token", "hidden"], mode);
+}
+modes!(g08_a_secret_in_the_state_of_a_project_stays_out_of_it);
+
+fn g08_a_secret_in_agents_md_reaches_no_prompt(mode: &str) {
+    let project = patient(Project::with_stories(&[story("A")]), mode).command(KEEPS_PROMPTS);
+    let text = format!("Deploy with {}.\n", secret());
+    project.repo.file("AGENTS.md", text).commit("agents");
+    let ran = project.run(&[]).expect(0);
+    let prompts = prompts(&project);
+    assert!(
+        prompts.contains("Deploy with [redacted]."),
+        "{mode}: {prompts}"
+    );
+    assert!(!prompts.contains(&secret()), "{mode}");
+    assert!(!ran.all().contains(&secret()), "{mode}: {}", ran.all());
+    assert_not_written(&project, &secret(), mode);
+}
+modes!(g08_a_secret_in_agents_md_reaches_no_prompt);
+
+fn g08_a_secret_in_the_text_of_a_task_reaches_nobody(mode: &str) {
+    let mut own = story("A");
+    own["title"] = json!(format!("Use {}", secret()));
+    own["description"] = json!(format!("The token is {}.", secret()));
+    let project = patient(Project::with_stories(&[own]), mode).command(KEEPS_PROMPTS);
+    let ran = project.run(&[]).expect(0);
+    let prompts = prompts(&project);
+    assert!(
+        prompts.contains("The token is [redacted]."),
+        "{mode}: {prompts}"
+    );
+    assert!(!prompts.contains(&secret()), "{mode}");
+    let mut said = vec![ran.all()];
+    for args in [
+        &["status"][..],
+        &["status", "--json"],
+        &["report"],
+        &["report", "--format", "json"],
+        &["tasks", "list"],
+        &["tasks", "list", "--json"],
+    ] {
+        said.push(said_by(&project, args));
+    }
+    said.push(project.repo.git(["log", "--branches", "--format=%B"]));
+    for said in said {
+        assert!(!said.contains(&secret()), "{mode}: {said}");
+    }
+    assert_not_written(&project, &secret(), mode);
+}
+modes!(g08_a_secret_in_the_text_of_a_task_reaches_nobody);
+
+/// The value of a variable that a person passes to agents and commands.
+const VALUE: &str = "correct-horse/7+battery";
+const IN_BASE64: &str = "Y29ycmVjdC1ob3JzZS83K2JhdHRlcnk";
+const IN_URL: &str = "correct-horse%2F7%2Bbattery";
+
+fn with_value(project: Project, mode: &str) -> Project {
+    patient(project, mode)
+        .env("DEPLOY_TOKEN", VALUE)
+        .env("RALPH_SAFETY_PASS_ENV", "[\"DEPLOY_TOKEN\"]")
+}
+
+fn g08_the_value_of_a_variable_is_not_passed_on_in_any_form(mode: &str) {
+    let check = format!(
+        "printf correct-horse; printf '/7+battery\\n'; echo \"$DEPLOY_TOKEN\"; \
+         printf %s \"$DEPLOY_TOKEN\" | base64; printf 'correct-horse%%2F7%%2Bbattery\\n'; exit 1"
+    );
+    let project = with_value(Project::with_stories(&[story_by("A", &[&check])]), mode)
+        .env("RALPH_LOOP_MAX_ATTEMPTS", "2")
+        .command("cat >> \"$HOME/prompts\"; date +%N > A.txt; echo \"I used $DEPLOY_TOKEN\"; echo \"Task A complete\"");
+    let ran = project.run(&[]);
+    let said = prompts(&project) + &ran.all();
+    for form in [VALUE, IN_BASE64, IN_URL] {
+        assert!(!said.contains(form), "{mode}: {form} in {said}");
+        assert_not_written(&project, form, mode);
+    }
+    assert!(said.contains("I used [redacted]"), "{mode}: {said}");
+}
+modes!(g08_the_value_of_a_variable_is_not_passed_on_in_any_form);
+
+fn g08_the_value_of_a_variable_does_not_land(mode: &str) {
+    let bad = "work; echo first > settings.py; echo \"password = '$DEPLOY_TOKEN'\" >> settings.py";
+    let project =
+        with_value(Project::with_stories(&[story("A")]), mode).script(&script(&[("A", bad)]));
+    let ran = project.run(&[]);
+    let refusal = "settings.py has what looks like a secret (value of DEPLOY_TOKEN) in line 2";
+    assert_refused(&ran, &[refusal], mode);
+    assert!(project.landed().is_empty(), "{mode}");
+    assert!(!ran.all().contains(VALUE), "{mode}: {}", ran.all());
+    assert_not_written(&project, VALUE, mode);
+}
+modes!(g08_the_value_of_a_variable_does_not_land);
