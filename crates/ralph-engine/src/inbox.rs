@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ralph_core::command::Command;
+use ralph_core::{command::Command, secret::Redaction};
 use tokio::sync::Notify;
 
 /// A poke can be lost: a process that is about to take the lock is not poked.
@@ -18,9 +18,18 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 pub struct Inbox {
     poke: Arc<Notify>,
     typed: Arc<Mutex<Vec<Command>>>,
+    redaction: Redaction,
 }
 
 impl Inbox {
+    /// Takes secrets out of what is typed.
+    pub fn hiding(redaction: Redaction) -> Self {
+        Self {
+            redaction,
+            ..Self::default()
+        }
+    }
+
     /// Called when another process pokes.
     pub fn poke(&self) {
         self.poke.notify_one();
@@ -29,7 +38,7 @@ impl Inbox {
     /// Takes a command of the person at the terminal.
     pub fn add(&self, command: Command) {
         let mut typed = self.typed.lock().unwrap_or_else(PoisonError::into_inner);
-        typed.push(command);
+        typed.push(self.redaction.hide_in(command));
         drop(typed);
         self.poke();
     }

@@ -502,7 +502,7 @@ impl LoopRunner {
             id: job.iteration.clone(),
             number: job.number,
             task: job.task.id.clone(),
-            title: job.task.text.title.clone(),
+            title: self.redaction().hide(&job.task.text.title).into_owned(),
             phase: self.phase_template(&job),
         };
         let stop = self.control.stop.clone();

@@ -32,6 +32,15 @@ pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A value as it may be written down.
+pub(crate) fn without_secrets_in<T>(value: T) -> T
+where
+    T: serde::Serialize + serde::de::DeserializeOwned + std::fmt::Debug,
+{
+    let redaction = REDACTION.get().cloned().unwrap_or_default();
+    redaction.hide_in(value)
+}
+
 /// Prints text to stdout, without secrets. A reader that went away is no error.
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();

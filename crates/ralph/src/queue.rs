@@ -106,11 +106,12 @@ pub(crate) async fn deliver(
 ) -> Result<Sent, CommandError> {
     let root = project.git_root()?;
     let (mut journal, repository) = open(project, &root).await?;
+    let command = output::without_secrets_in(command.clone());
     let id = journal
         .submit_command(
             &repository,
             &project.worktree(),
-            command,
+            &command,
             &project.who(),
             Project::now(),
         )

@@ -74,12 +74,13 @@ impl LoopRunner {
         outcome: &Outcome,
         record: &IterationRecord,
     ) -> Moment {
+        let redaction = self.redaction();
         let found = Found::in_record(record);
         let commit = record.git.result_commit.as_ref();
         let agent = record.runs.last().map(|run| run.agent.clone());
         let work = IterationWork {
             iteration: record.iteration,
-            task: item(&job.task),
+            task: redaction.hide_in(item(&job.task)),
             found,
             sentence: record.verdict.sentence(),
             kept: record.git.kept_ref.clone(),
@@ -99,8 +100,8 @@ impl LoopRunner {
             agent: agent.unwrap_or_else(|| self.runtime.pool.main_name()),
             commit: commit.unwrap_or(&record.git.base_commit).clone(),
             at: record.ended_at,
-            pending: Some(self.board.pending(&job.task.id, found)),
-            blocked: Some(self.board.held()),
+            pending: Some(redaction.hide_in(self.board.pending(&job.task.id, found))),
+            blocked: Some(redaction.hide_in(self.board.held())),
             work: Some(Box::new(work)),
             ..self.moment(Trigger::Iteration)
         };
@@ -112,10 +113,11 @@ impl LoopRunner {
 
     /// Between two runs of an iteration, without what the runs bring.
     pub(super) fn phase_template(&self, job: &Job) -> Moment {
+        let pending = self.board.pending(&job.task.id, Found::Checked);
         Moment {
             commit: job.start.base_commit.clone(),
-            pending: Some(self.board.pending(&job.task.id, Found::Checked)),
-            blocked: Some(self.board.held()),
+            pending: Some(self.redaction().hide_in(pending)),
+            blocked: Some(self.redaction().hide_in(self.board.held())),
             ..self.moment(Trigger::Phase)
         }
     }
@@ -131,7 +133,7 @@ impl LoopRunner {
             reason: one.by.join("; "),
         });
         Moment {
-            pending: Some(self.board.ready()),
+            pending: Some(self.redaction().hide_in(self.board.ready())),
             blocked: Some(blocked.take(MAX_ITEMS).collect()),
             stopped: Some(Stopped {
                 sentence: stop.sentence(),

@@ -166,7 +166,7 @@ fn setup(order: &Order, project: &Project, program: AgentProgram) -> Result<Setu
     if program == AgentProgram::Needed {
         check_program(&*agent, &root)?;
     }
-    let inbox = Inbox::default();
+    let inbox = Inbox::hiding(environment.redaction().clone());
     let ports = options.look.open(&inbox, &root)?;
     Ok(Setup {
         began: std::time::Instant::now(),

@@ -44,7 +44,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let row = find_loop(&project, &mut *journal, &repository, None).await?;
         let commit = commit(&project, &mut *journal, &repository, &row).await?;
         let asked = CheckpointRequest {
-            note: args.note.as_deref().map(|note| note.trim().to_owned()),
+            note: args
+                .note
+                .as_deref()
+                .map(|note| output::without_secrets(note.trim()).into_owned()),
             who: project.who(),
             commit,
             at: Project::now(),
