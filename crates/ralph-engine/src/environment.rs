@@ -25,7 +25,7 @@ pub struct Environment {
     withheld: Vec<(String, OsString)>,
     /// Names of keys of models that the configuration passes: agents get them, whichever they are.
     passed_keys: Vec<String>,
-    /// Hides the values of all variables that are secret by their names, whoever gets them.
+    /// Hides the values of all variables that are secret by their names, also of those that programs get.
     redaction: Redaction,
     /// Names of those whose values can't be hidden: texts may hold them by chance.
     unhidden: Vec<String>,
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_hidden_whoever_gets_them_and_settings_are_not() {
+    fn credentials_are_hidden_also_if_programs_get_them_and_settings_are_not() {
         let env = scrub(
             &[
                 ("ANTHROPIC_API_KEY", "value-of-1"),

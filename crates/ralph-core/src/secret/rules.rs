@@ -23,7 +23,7 @@ pub(super) struct SecretRule {
     /// For people, unique.
     pub(super) name: &'static str,
     pub(super) keywords: &'static [&'static str],
-    pub(super) shape: Shape,
+    pub(super) shape: KeywordPart,
     pub(super) pattern: &'static str,
     /// The least entropy of the value, in bits for each of its characters.
     pub(super) entropy: f32,
@@ -32,7 +32,7 @@ pub(super) struct SecretRule {
 
 /// The part that a keyword has in its rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum KeywordPart {
     /// The value begins with the keyword, and with a word of its own.
     Prefix,
     /// So many letters, digits and marks of the value stand before the keyword.
@@ -46,7 +46,7 @@ pub(super) enum Shape {
 const fn rule(
     name: &'static str,
     keywords: &'static [&'static str],
-    shape: Shape,
+    shape: KeywordPart,
     pattern: &'static str,
 ) -> SecretRule {
     SecretRule {
@@ -65,7 +65,7 @@ const fn token(
     keywords: &'static [&'static str],
     rest: &'static str,
 ) -> SecretRule {
-    rule(name, keywords, Shape::Prefix, rest)
+    rule(name, keywords, KeywordPart::Prefix, rest)
 }
 
 /// A token that has its mark in its middle.
@@ -75,7 +75,7 @@ const fn marked(
     before: usize,
     rest: &'static str,
 ) -> SecretRule {
-    rule(name, keywords, Shape::Infix { before }, rest)
+    rule(name, keywords, KeywordPart::Infix { before }, rest)
 }
 
 /// A value without a mark, told by the name that it is given to.
@@ -86,7 +86,7 @@ const fn named(
 ) -> SecretRule {
     SecretRule {
         entropy: 2.8,
-        ..rule(name, keywords, Shape::Name, value)
+        ..rule(name, keywords, KeywordPart::Name, value)
     }
 }
 
@@ -96,7 +96,7 @@ const fn behind(
     keywords: &'static [&'static str],
     pattern: &'static str,
 ) -> SecretRule {
-    rule(name, keywords, Shape::Lead, pattern)
+    rule(name, keywords, KeywordPart::Lead, pattern)
 }
 
 impl SecretRule {
@@ -116,8 +116,10 @@ impl SecretRule {
     pub(super) fn regex(&self) -> String {
         let pattern = expanded(self.pattern);
         match self.shape {
-            Shape::Prefix | Shape::Infix { .. } | Shape::Lead => format!("(?-u)^(?:{pattern})"),
-            Shape::Name => format!("(?-u)^{}({pattern})", expanded(NAME_AND_SIGN)),
+            KeywordPart::Prefix | KeywordPart::Infix { .. } | KeywordPart::Lead => {
+                format!("(?-u)^(?:{pattern})")
+            }
+            KeywordPart::Name => format!("(?-u)^{}({pattern})", expanded(NAME_AND_SIGN)),
         }
     }
 }

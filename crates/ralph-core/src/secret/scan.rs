@@ -10,7 +10,7 @@ use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    rules::{SecretRule, Shape, TABLES},
+    rules::{KeywordPart, SecretRule, TABLES},
     sample::{entropy, is_sample},
     values::NamedValue,
 };
@@ -190,11 +190,11 @@ fn apply(index: usize, keyword: &str, text: &[u8], at: Range<usize>) -> Option<S
     let (rule, regex) = &RULES[index];
     let is_exact = &text[at.clone()] == keyword.as_bytes();
     let start = match rule.shape {
-        Shape::Name => at.start,
-        Shape::Lead if is_exact => at.start,
-        Shape::Prefix if is_exact && begins_word(text, at.start) => at.start,
-        Shape::Infix { before } if is_exact => start_of_infix(text, at.start, before)?,
-        Shape::Lead | Shape::Prefix | Shape::Infix { .. } => return None,
+        KeywordPart::Name => at.start,
+        KeywordPart::Lead if is_exact => at.start,
+        KeywordPart::Prefix if is_exact && begins_word(text, at.start) => at.start,
+        KeywordPart::Infix { before } if is_exact => start_of_infix(text, at.start, before)?,
+        KeywordPart::Lead | KeywordPart::Prefix | KeywordPart::Infix { .. } => return None,
     };
     let most = if keyword.starts_with("-----") || keyword.starts_with("Private-Lines") {
         LONGEST_OF_LINES
@@ -205,8 +205,8 @@ fn apply(index: usize, keyword: &str, text: &[u8], at: Range<usize>) -> Option<S
     let regex = regex
         .get_or_init(|| Regex::new(&rule.regex()).expect("the rules are constants and tested"));
     let value = match rule.shape {
-        Shape::Prefix | Shape::Infix { .. } => start..at.end + regex.find(rest)?.end(),
-        Shape::Name | Shape::Lead => {
+        KeywordPart::Prefix | KeywordPart::Infix { .. } => start..at.end + regex.find(rest)?.end(),
+        KeywordPart::Name | KeywordPart::Lead => {
             let group = regex.captures(rest)?.get(1)?;
             at.end + group.start()..at.end + group.end()
         }

@@ -7,7 +7,7 @@ use super::{Redaction, hide::REDACTED};
 
 /// The most that is held of a line that does not end.
 const MOST_HELD: usize = 64 * 1024;
-/// What stays of it, so that a secret at its end is not cut.
+/// The part of it that stays, so that a secret at its end is not cut.
 const LEFT: usize = 8 * 1024;
 /// The most lines of a key that has no end.
 const MOST_KEY_LINES: usize = 400;

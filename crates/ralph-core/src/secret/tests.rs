@@ -1,4 +1,4 @@
-//! What is found, what is not, and what is left of a text.
+//! Secrets that are found, texts that are none, and the rest of a text without them.
 
 mod stream;
 mod vendors;
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Certainty, NamedValue, REDACTED, Redaction, WeakValue,
-    rules::{Shape, TABLES},
+    rules::{KeywordPart, TABLES},
 };
 use vendors::{Numbers, VENDORS, contexts};
 
@@ -53,7 +53,7 @@ fn there_are_at_least_150_rules_and_each_is_whole() {
         let regex = regex::bytes::Regex::new(&rule.regex());
         let regex = regex.unwrap_or_else(|error| panic!("{}: {error}", rule.name));
         assert!(!rule.keywords.is_empty(), "{}", rule.name);
-        let has_group = matches!(rule.shape, Shape::Lead | Shape::Name);
+        let has_group = matches!(rule.shape, KeywordPart::Lead | KeywordPart::Name);
         assert_eq!(regex.captures_len() > 1, has_group, "{}", rule.name);
     }
 }

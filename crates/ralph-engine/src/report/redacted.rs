@@ -11,7 +11,7 @@ pub(crate) struct RedactedReporter {
 }
 
 impl RedactedReporter {
-    /// What an agent says and does is filtered where it is read.
+    /// The words and deeds of an agent are filtered where they are read.
     fn hide(&self, event: &Event) -> Event {
         match event {
             Event::Agent(_) => event.clone(),
