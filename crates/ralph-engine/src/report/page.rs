@@ -30,7 +30,7 @@ const MAX_QUOTED: usize = 400;
 /// The width of the lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum LineWidth {
-    /// A log: whoever shows it wraps its lines.
+    /// A log: what shows it wraps its lines.
     Log,
     /// A terminal of so many columns, which would break a line in the middle of a word.
     Terminal(usize),

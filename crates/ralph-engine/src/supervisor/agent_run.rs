@@ -262,7 +262,9 @@ impl RunningAgent for AgentRun<'_> {
     }
 
     fn take_events(&mut self) -> Vec<AgentEvent> {
-        std::mem::take(&mut self.events)
+        // As many will come at once again.
+        let room = Vec::with_capacity(self.events.len());
+        std::mem::replace(&mut self.events, room)
     }
 
     fn used(&mut self) -> Vec<ModelCall> {
