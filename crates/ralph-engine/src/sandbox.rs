@@ -233,10 +233,7 @@ impl Sandbox {
             );
         }
         for path in &request.safety.allow_write {
-            view.add(
-                &expand(path, home.as_deref(), request.root),
-                &ShownAs::ReadWrite,
-            );
+            view.allow_writes(&expand(path, home.as_deref(), request.root));
         }
         let owner = request.root.metadata().map(|meta| meta.uid()).unwrap_or(0);
         let is_root = rustix::process::geteuid().is_root();

@@ -20,7 +20,7 @@ use ralph_core::{
     secret::{Redaction, hidden_flag},
     task::{
         Place, Task, TaskId,
-        format::{self, Edit, Format, FormatError, Meta, NewTask, Splice, Syntax, Tampering},
+        format::{self, Edit, Format, FormatError, Meta, NewTask, Splice, Syntax},
         suggested::SuggestedTask,
     },
 };

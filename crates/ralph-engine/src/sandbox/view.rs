@@ -200,6 +200,17 @@ impl View {
         }
     }
 
+    /// Shows a path to write, with all that lies in it.
+    pub(super) fn allow_writes(&mut self, path: &Path) {
+        self.add(path, &ShownAs::ReadWrite);
+        if let Ok(real) = path.canonicalize() {
+            let is_in = |path: &Path| path.starts_with(&real) && path != real;
+            self.shown
+                .retain(|path, kind| !is_in(path) || *kind != ShownAs::ReadOnly);
+            self.caches.retain(|path| !path.starts_with(&real));
+        }
+    }
+
     /// Shows a path as it is found: its links as links, and what they lead to. What is not there is not shown.
     pub(super) fn add(&mut self, path: &Path, kind: &ShownAs) {
         let Ok(real) = path.canonicalize() else {

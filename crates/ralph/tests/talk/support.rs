@@ -94,6 +94,13 @@ impl Scene {
         (scene, model)
     }
 
+    /// The variable by which agents of tests can leave notes beside the repository.
+    pub(crate) fn notes(&self) -> (String, String) {
+        let folder = self.folder.path();
+        let paths = format!("[{folder:?},{:?}]", folder.join("home"));
+        ("RALPH_SAFETY_ALLOW_WRITE".to_owned(), paths)
+    }
+
     fn at(url: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["home", "repo"] {
@@ -111,8 +118,9 @@ impl Scene {
         self.folder.path().join("repo")
     }
 
-    pub(crate) fn env(&self) -> &[(String, String)] {
-        &self.env
+    pub(crate) fn env(&self) -> Vec<(String, String)> {
+        let own = self.env.iter().cloned();
+        own.chain([self.notes()]).collect()
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) {

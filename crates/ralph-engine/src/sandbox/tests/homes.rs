@@ -98,10 +98,17 @@ as_root_and_as_user! {
 
     a_person_can_show_the_home_and_more_of_the_machine: plain => |ground| {
         let other = ground.dir.join("other");
+        for folder in ["bin", "registry"] {
+            fs::create_dir_all(ground.dir.join("home/.cargo").join(folder)).unwrap();
+        }
         let machine = Machine::with(ground, SandboxMeans::Namespaces, |safety| {
             safety.allow_read = vec!["~/.gitconfig".into(), other.clone()];
-            safety.allow_write = vec!["~/Documents".into()];
+            safety.allow_write = vec!["~/Documents".into(), "~/.cargo".into()];
         });
+        // Also what can only be read without that word.
+        machine.run("echo x >~/.cargo/bin/x; echo y >~/.cargo/registry/y");
+        assert_eq!(of_home(&machine, ".cargo/bin/x"), "x\n");
+        assert_eq!(of_home(&machine, ".cargo/registry/y"), "y\n");
         let (said, _) = machine.run(
             "cat ~/.gitconfig \"$DIR/other/secret.txt\"; echo x >\"$DIR/other/secret.txt\"; echo new >~/Documents/new.txt",
         );

@@ -32,10 +32,7 @@ impl Scene {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.folder().join("home"))
             .env("RALPH_DATA_DIR", self.folder().join("data"))
-            .env(
-                "RALPH_SAFETY_ALLOW_WRITE",
-                format!("[{:?}, {:?}]", self.folder(), self.folder().join("home")),
-            )
+            .envs([self.notes()])
             .current_dir(self.repo());
         command
     }
