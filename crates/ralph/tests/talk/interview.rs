@@ -259,7 +259,7 @@ fn a_second_interview_at_the_same_time_is_refused() {
     let second = std::process::Command::new(ralph())
         .args(["interview", "shop", "--headless"])
         .env_clear()
-        .envs(scene.env().iter().cloned())
+        .envs(scene.env())
         .current_dir(scene.repo())
         .output()
         .unwrap();

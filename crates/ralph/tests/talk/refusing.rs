@@ -9,7 +9,7 @@ fn talk_without_terminal(scene: &Scene, args: &[&str]) -> Output {
         .args(["agent", "talk"])
         .args(args)
         .env_clear()
-        .envs(scene.env().iter().cloned())
+        .envs(scene.env())
         .current_dir(scene.repo())
         .stdin(Stdio::null())
         .output()

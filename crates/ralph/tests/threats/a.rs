@@ -50,8 +50,8 @@ const CASES: [(u8, &str); 40] = [
     (40, "ids that are paths, options, huge or broken"),
 ];
 
-/// Cases that need walls around an agent, which ralph does not have: a layer is no sandbox. What is shown of
-/// them here is what holds without walls, and that ralph says that there are none.
+/// Cases that only walls around an agent close: without a sandbox, or a network of its own, they are open, and
+/// the documents say so.
 const NEED_WALLS: [(u8, &str); 8] = [
     (26, "an agent can use any credential that it can read"),
     (31, "without a mount namespace the journal can be written"),

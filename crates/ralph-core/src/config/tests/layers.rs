@@ -10,7 +10,7 @@ use crate::config::resolve::env_name;
 use crate::config::schema::all_keys;
 use crate::config::{
     AgentChoice, CommitType, Config, FlagValue, Given, KeyPath, KnownFailures, Layers, Origin,
-    PermissionMode, resolve,
+    PermissionMode, SandboxMode, resolve,
 };
 use crate::task::VerifyCommand;
 
@@ -79,7 +79,7 @@ fn the_defaults_are_those_of_the_design() {
             },
             "command": { "args": [] },
             "verification": {
-                "commands": [], "prepare": [], "lands": [], "format": [], "timeout_minutes": 15, "known_failures": "refuse",
+                "commands": [], "prepare": [], "lands": [], "format": [], "network": "auto", "timeout_minutes": 15, "known_failures": "refuse",
                 "baseline": true, "clean_check": "end", "clean_timeout_minutes": 30, "tail_lines": 200, "tail_bytes": 16384,
             },
             "workspace": {
@@ -130,7 +130,8 @@ fn the_defaults_are_those_of_the_design() {
                 "sign_off": false,
             },
             "safety": {
-                "sandbox": false, "allowed_commands": [], "protected_paths": [],
+                "sandbox": "auto", "allow_read": [], "allow_write": [], "network": "open", "allow_hosts": [],
+                "max_memory_gb": null, "max_processes": 4096, "allowed_commands": [], "protected_paths": [],
                 "protect_tests": "flag", "max_file_mb": 50, "secret_allow": [], "pass_env": [],
             },
             "logs": { "max_mb": 50 },
@@ -365,10 +366,27 @@ fn the_example_of_the_specification_is_accepted_and_what_is_not_built_is_said() 
         [
             "`safety.allowed_commands: [\"npm\",\"go\",\"git\"]` is not in force: ralph does not \
              restrict commands yet: the agent may start any program",
-            "`safety.sandbox: true` is not in force: ralph has no sandbox yet: the agent runs with \
-             your own rights",
         ]
     );
+}
+
+#[test]
+fn a_sandbox_is_a_word_or_yes_and_no() {
+    let mode = |text: &str| {
+        project(&format!("safety: {{sandbox: {text}}}")).map(|r| r.config.safety.sandbox)
+    };
+    for (text, expected) in [
+        ("auto", SandboxMode::Auto),
+        ("required", SandboxMode::Required),
+        ("off", SandboxMode::Off),
+        ("true", SandboxMode::Required),
+        ("false", SandboxMode::Off),
+    ] {
+        assert_eq!(mode(text).unwrap(), expected, "{text}");
+    }
+    for text in ["on", "1", "[]", "Required"] {
+        assert!(mode(text).is_err(), "{text}");
+    }
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn every_value_is_shown_with_its_origin() {
       prepare: []  # default
       lands: []  # default
       format: []  # default
+      network: auto  # default
       timeout_minutes: 15  # default
       known_failures: refuse  # default
       baseline: true  # default
@@ -176,7 +177,13 @@ fn every_value_is_shown_with_its_origin() {
         fix: fix  # default
       sign_off: false  # default
     safety:
-      sandbox: false  # default
+      sandbox: auto  # default
+      allow_read: []  # default
+      allow_write: []  # default
+      network: open  # default
+      allow_hosts: []  # default
+      max_memory_gb: null  # default
+      max_processes: 4096  # default
       allowed_commands: []  # default
       protected_paths: []  # default
       protect_tests: flag  # default

@@ -124,7 +124,7 @@ fn sandbox(project: &Project) -> Check {
     let tried = SandboxFound::probe(&request).into_iter();
     let tried: Vec<String> = tried
         .map(|(means, tried)| match tried {
-            Ok(()) => format!("{means} works"),
+            Ok(()) => format!("{means}: it works"),
             Err(failure) => format!("{means}: {failure}"),
         })
         .collect();

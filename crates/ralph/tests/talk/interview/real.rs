@@ -93,7 +93,7 @@ fn claude_gives_its_questions_as_json_and_writes_down_the_answers_of_a_file() {
         .args(["interview", "shop", "--headless", "--rounds", "1"])
         .args(["--answers", "answers.yaml"])
         .env_clear()
-        .envs(scene.env().iter().cloned())
+        .envs(scene.env())
         .current_dir(scene.repo())
         .stdin(std::process::Stdio::null())
         .output()

@@ -24,7 +24,7 @@ impl Pane {
         let pane = Self {
             socket: scene.folder().join("tmux"),
         };
-        let env = scene.env().iter().map(|(k, v)| format!("{k}={v}"));
+        let env = scene.env().into_iter().map(|(k, v)| format!("{k}={v}"));
         let repo = scene.repo();
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let mut args: Vec<String> = ["new-session", "-d", "-x", &columns, "-y", &rows, "-c"]

@@ -31,7 +31,10 @@ fn installs(mode: &str, base: &str, runs: &[(&str, &str)]) -> Project {
 }
 
 fn lands(mode: &str, base: &str, runs: &[(&str, &str)]) {
-    let project = installs(mode, base, runs);
+    // The toolchain of this machine is in another home.
+    let toolchain = cargo_folder().parent().unwrap();
+    let project =
+        installs(mode, base, runs).env("RALPH_SAFETY_ALLOW_READ", format!("[{toolchain:?}]"));
     let ran = project.run(&[]);
     assert_all_landed(&project, &ran, runs.len(), mode);
     assert_eq!(project.leftovers(), [""; 0], "{mode}");
@@ -92,8 +95,12 @@ for name in ('one', 'two'):
 
 /// Puts the toolchain that built the tests on the PATH: in a scratch home rustup would know none.
 fn with_cargo(line: &str) -> String {
-    let bin = std::path::Path::new(env!("CARGO")).parent().unwrap();
-    format!("PATH='{}':$PATH; export PATH; {line}", bin.display())
+    let bin = cargo_folder().display();
+    format!("PATH='{bin}':$PATH; export PATH; {line}")
+}
+
+fn cargo_folder() -> &'static std::path::Path {
+    std::path::Path::new(env!("CARGO")).parent().unwrap()
 }
 
 #[test]
