@@ -34,7 +34,7 @@ use self::{
     home::{HomeRequest, SandboxHome},
     relay::{Relay, RelayPlan},
     toolchains::SESSION_VARIABLES,
-    view::{View, is_narrow},
+    view::{SandboxView, is_narrow},
 };
 use crate::process::{
     CommandSpec, Containment, MountPlan, MountStep, OverlayXattrs, Running, SandboxLimits,
@@ -83,7 +83,7 @@ pub enum SandboxFound {
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     means: SandboxMeans,
-    view: View,
+    view: SandboxView,
     root: PathBuf,
     git_folders: Vec<PathBuf>,
     git_settings: Vec<(String, String)>,
@@ -220,7 +220,7 @@ impl SandboxFound {
 impl Sandbox {
     fn new(means: SandboxMeans, request: &SandboxRequest<'_>) -> Self {
         let home = home_in(request.vars);
-        let mut view = View::of_system(means);
+        let mut view = SandboxView::of_system(means);
         view.add_toolchains(home.as_deref(), request.vars);
         // Agents may ask it things, and it refuses the rest by itself.
         if let Ok(ralph) = std::env::current_exe() {
@@ -272,7 +272,7 @@ impl Sandbox {
     }
 
     /// Plans that what is written to folders of downloads is thrown away.
-    fn add_caches(&self, view: &View, mounts: &mut MountPlan) {
+    fn add_caches(&self, view: &SandboxView, mounts: &mut MountPlan) {
         let xattrs = if rustix::process::geteuid().is_root() {
             OverlayXattrs::Trusted
         } else {
@@ -450,7 +450,7 @@ impl Sandbox {
     }
 
     /// Shows the program of a command, and the files that its arguments name in full.
-    fn show_command(&self, spec: &CommandSpec, view: &mut View) {
+    fn show_command(&self, spec: &CommandSpec, view: &mut SandboxView) {
         let home = self.home.as_deref();
         if let Some(program) = find_program(spec) {
             view.add_program(&program, home);

@@ -174,7 +174,7 @@ async fn run_command(
                 bytes.clear();
             };
             let limits = context.sandbox.map(Sandbox::limits);
-            let watched = Watched {
+            let watched = CommandLimits {
                 timeout: context.timeout,
                 space,
                 limits,
@@ -215,7 +215,7 @@ async fn run_command(
 }
 
 /// What ends a command that does not end by itself.
-struct Watched {
+struct CommandLimits {
     timeout: Duration,
     space: Option<SpaceMeter>,
     limits: Option<TreeLimits>,
@@ -261,10 +261,10 @@ fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<Started
 /// Reads until the program ends, its time is up, or it has written too much. Dropped halfway, it kills the tree.
 async fn watch(
     mut running: Running,
-    watched: Watched,
+    watched: CommandLimits,
     take: &mut impl FnMut(&[u8]),
 ) -> CommandOutcome {
-    let Watched {
+    let CommandLimits {
         timeout,
         space,
         limits,

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::view::View;
+use super::view::SandboxView;
 use crate::{
     atomic,
     process::{SandboxMeans, ShownAs},
@@ -194,7 +194,7 @@ impl SandboxHome {
         Ok(())
     }
 
-    pub(super) fn show(&self, view: &mut View) {
+    pub(super) fn show(&self, view: &mut SandboxView) {
         let hosts = Path::new("/etc/hosts");
         if let Some(folder) = self
             .folder

@@ -22,7 +22,6 @@ pub(super) const SYSTEM: &[&str] = &[
     "/var/lib/snapd/hostfs/usr",
     "/var/cache/fontconfig",
     "/var/cache/ldconfig",
-    "/home/linuxbrew/.linuxbrew",
     "/run/current-system",
     "/run/opengl-driver",
     "/run/systemd/resolve",

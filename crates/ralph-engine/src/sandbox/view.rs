@@ -25,14 +25,14 @@ const MOST_HIDDEN: usize = 2_000;
 
 /// Paths with the way in which each is shown. A later word about a path replaces an earlier one.
 #[derive(Debug, Clone)]
-pub(super) struct View {
+pub(super) struct SandboxView {
     means: SandboxMeans,
     shown: BTreeMap<PathBuf, ShownAs>,
     /// Folders whose changes are thrown away with the program.
     caches: BTreeSet<PathBuf>,
 }
 
-impl View {
+impl SandboxView {
     /// The system, without anyone's home.
     pub(super) fn of_system(means: SandboxMeans) -> Self {
         let mut view = Self {
@@ -154,7 +154,7 @@ impl View {
         else {
             return;
         };
-        for name in ["lib", "lib64", "libexec", "share"] {
+        for name in ["lib", "lib64", "libexec", "share", "Cellar", "opt"] {
             self.add(&prefix.join(name), &ShownAs::ReadOnly);
         }
     }

@@ -65,6 +65,13 @@ fn crates_depend_in_one_direction() {
     assert_eq!(ours("ralph"), set(&["ralph-core", "ralph-engine"]));
 }
 
+/// The tables of a manifest that name dependencies.
+const HEADINGS: [&str; 3] = [
+    "[dependencies]",
+    "[dev-dependencies]",
+    "[target.'cfg(target_os = \"linux\")'.dependencies]",
+];
+
 #[test]
 fn every_dependency_is_used_where_it_is_named() {
     let mut idle = Vec::new();
@@ -77,7 +84,7 @@ fn every_dependency_is_used_where_it_is_named() {
             .map(|name| read(&name))
             .collect();
         let manifest = read(&format!("{folder}/Cargo.toml"));
-        for heading in ["[dependencies]", "[dev-dependencies]"] {
+        for heading in HEADINGS {
             for name in table(&manifest, heading) {
                 let word = name.replace('-', "_");
                 let uses = [format!("{word}::"), format!("use {word};")];
@@ -96,8 +103,11 @@ fn every_dependency_of_the_workspace_is_taken_by_a_crate() {
     let mut taken = BTreeSet::new();
     for folder in crates() {
         let manifest = read(&format!("{folder}/Cargo.toml"));
-        taken.extend(table(&manifest, "[dependencies]"));
-        taken.extend(table(&manifest, "[dev-dependencies]"));
+        taken.extend(
+            HEADINGS
+                .iter()
+                .flat_map(|heading| table(&manifest, heading)),
+        );
     }
     let all = table(&read("Cargo.toml"), "[workspace.dependencies]");
     let idle: Vec<String> = all.difference(&taken).cloned().collect();
