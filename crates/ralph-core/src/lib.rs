@@ -8,6 +8,7 @@
 mod declare;
 
 pub mod agent;
+pub mod allowlist;
 pub mod artefacts;
 pub mod board;
 pub mod breaker;
