@@ -6,6 +6,7 @@
 mod claude;
 mod codex;
 mod command;
+mod command_guard;
 mod cost;
 mod credentials;
 mod done_file;
@@ -23,6 +24,7 @@ mod table;
 mod version;
 
 pub use command::CommandAgent;
+pub use command_guard::{CHECK_COMMAND, CommandCheck, CommandGuard, answer_check};
 pub use cost::{CostLimit, Costs, RunCost};
 pub use credentials::Credential;
 pub(crate) use credentials::is_key_of_model;
@@ -124,6 +126,11 @@ pub trait Agent: Send {
 
     /// True if it asks for no permission and has no sandbox: it can do what its user can.
     fn skips_permission_checks(&self) -> bool {
+        false
+    }
+
+    /// True if it asks ralph before it runs a command in a shell.
+    fn checks_commands(&self) -> bool {
         false
     }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
+    allowlist::CommandRefusal,
     artefacts::BadFile,
     board::UnknownTask,
     change::BadGlob,
@@ -140,6 +141,14 @@ pub enum LoopError {
         /// The task whose own command it is.
         task: Option<TaskId>,
     },
+    /// A verify command that `safety.allowed_commands` does not allow.
+    #[error("{}: {reason}", cant_start(command, task.as_ref()))]
+    NotAllowed {
+        command: String,
+        reason: CommandRefusal,
+        /// The task whose own command it is.
+        task: Option<TaskId>,
+    },
     #[error("there is nothing to verify with: no verify command is configured")]
     NoVerifyCommands,
     /// An agent or a person left the branch while no ralph was there to see it.
@@ -201,6 +210,7 @@ impl LoopError {
             | Self::UnknownCommit { .. }
             | Self::NoVerifyCommands
             | Self::MissingProgram { .. }
+            | Self::NotAllowed { .. }
             | Self::LeftBranch { .. } => true,
             Self::Layer(_)
             | Self::Lock(LockError::Io { .. })
@@ -217,7 +227,7 @@ impl LoopError {
     pub fn exit_code(&self, changed: Changed) -> u8 {
         match self {
             // Found before any agent is started, at the latest by the first run of the commands.
-            Self::MissingProgram { .. } => 2,
+            Self::MissingProgram { .. } | Self::NotAllowed { .. } => 2,
             error if error.is_users() && changed == Changed::Nothing => 2,
             _ => 1,
         }

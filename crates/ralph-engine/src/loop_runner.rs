@@ -7,6 +7,7 @@ mod abandoned_loop;
 mod accept_new;
 mod agent_pool;
 mod allowance;
+mod allowed_commands;
 mod baseline;
 mod begin;
 mod branch_choice;

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
 
+use ralph_core::allowlist::Allowlist;
 use ralph_core::secret::{RedactedStream, Redaction};
 use ralph_core::task::VerifyCommand;
 use ralph_core::verify::{
@@ -64,6 +65,8 @@ pub struct VerifyContext<'a> {
     pub caps: TailCaps,
     /// Takes secrets out of the output before it is logged, shown or reported.
     pub redaction: &'a Redaction,
+    /// The programs that they may use; any, where there is none.
+    pub allowed: Option<Allowlist>,
 }
 
 /// Makes a plan for one command, or says why it can't.
@@ -229,6 +232,10 @@ struct StartedCommand {
 }
 
 fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<StartedCommand, String> {
+    if let Some(list) = &context.allowed {
+        let checked = list.check_command(command);
+        checked.map_err(|refusal| refusal.to_string())?;
+    }
     let (program, args) = match command {
         VerifyCommand::Shell(line) => ("/bin/sh", vec!["-c".to_owned(), line.clone()]),
         VerifyCommand::Argv(argv) => match argv.split_first() {

@@ -66,6 +66,7 @@ macro_rules! subcommands {
 }
 
 pub(crate) mod agent;
+pub(crate) mod allow_command;
 pub(crate) mod answer;
 pub(crate) mod checkpoint;
 pub(crate) mod completions;
@@ -187,5 +188,7 @@ subcommands! {
         Man(man::Args => run; reads),
         #[command(name = "__play-script", hide = true)]
         PlayScript(play_script::Args => run; reads),
+        #[command(name = "__allow-command", hide = true)]
+        AllowCommand(allow_command::Args => run; reads),
     }
 }

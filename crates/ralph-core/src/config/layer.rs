@@ -169,18 +169,11 @@ struct Unbuilt {
 
 /// Keys that are accepted although the part behind them is not built: anyone who builds a part
 /// takes its line away.
-const UNBUILT: [Unbuilt; 2] = [
-    Unbuilt {
-        key: "safety.allowed_commands",
-        message: "ralph does not restrict commands yet: the agent may start any program",
-        asks: |value| value.as_array().is_some_and(|list| !list.is_empty()),
-    },
-    Unbuilt {
-        key: "git.sign_off",
-        message: "ralph does not sign commits off yet",
-        asks: |value| value == &Value::Bool(true),
-    },
-];
+const UNBUILT: [Unbuilt; 1] = [Unbuilt {
+    key: "git.sign_off",
+    message: "ralph does not sign commits off yet",
+    asks: |value| value == &Value::Bool(true),
+}];
 
 /// Returns what to say of a key that was set to a value, if nothing will come of it.
 pub(super) fn not_in_force(key: &KeyPath, value: &Value) -> Option<NotInForce> {

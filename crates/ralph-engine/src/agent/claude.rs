@@ -15,7 +15,8 @@ use ralph_core::{
 };
 
 use super::{
-    Agent, Costs, Credential, Dialect, InteractiveContext, ReadOnly, RunContext,
+    Agent, CommandCheck, CommandGuard, Costs, Credential, Dialect, InteractiveContext, ReadOnly,
+    RunContext,
     credentials::key_with,
     interactive::FirstPrompt,
     table::{AgentKind, AgentSetup, all_models, model_for},
@@ -26,7 +27,7 @@ use crate::{
     process::{CommandSpec, Signal, Stdin},
     sandbox::{AgentFile, AgentFileKind, AgentFolder},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use stream::ClaudeStream;
 
 pub(super) const KIND: AgentKind = AgentKind {
@@ -45,6 +46,7 @@ pub(super) const KIND: AgentKind = AgentKind {
         ".mcp.json",
     ],
     runtime: None,
+    command_check: CommandCheck::Setting,
 };
 
 /// The oldest version that ralph was tried with.
@@ -111,6 +113,7 @@ pub(super) struct Claude {
     name: String,
     options: ClaudeConfig,
     is_root: bool,
+    guard: Option<CommandGuard>,
 }
 
 const BUDGET: &str = "--max-budget-usd";
@@ -134,6 +137,7 @@ impl Claude {
             name: setup.name(KIND.name),
             options,
             is_root: setup.is_root,
+            guard: setup.guard.clone(),
         }
     }
 
@@ -197,7 +201,8 @@ impl Agent for Claude {
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {
-        Box::new(ClaudeStream::default())
+        let allowed = self.guard.as_ref().and_then(CommandGuard::allowlist);
+        Box::new(ClaudeStream::checked(allowed))
     }
 
     /// `claude [options] -- PROMPT`.
@@ -205,7 +210,7 @@ impl Agent for Claude {
         let command = &self.options.command;
         let mut spec = CommandSpec::new(command.program(), context.cwd)
             .args(command.args())
-            .args(self.common_arguments(&[]));
+            .args(self.common_arguments(&[], context.cwd));
         let append = self.options.append_system_prompt.as_deref();
         let prompt = match context.prompt {
             FirstPrompt::File(path) => {
@@ -233,9 +238,49 @@ impl Agent for Claude {
         Signal::INT
     }
 
+    /// With `--bare` it runs no hook.
+    fn checks_commands(&self) -> bool {
+        self.guard.is_some() && !self.options.args.iter().any(|arg| arg == "--bare")
+    }
+
     fn skips_permission_checks(&self) -> bool {
         self.options.permission_mode == PermissionMode::Bypass
     }
+}
+
+/// Adds the check of commands to settings, which are a file or JSON.
+fn with_check(own: Option<String>, cwd: &Path, guard: &CommandGuard) -> String {
+    let text = match &own {
+        None => "{}".to_owned(),
+        Some(inline) if inline.trim_start().starts_with('{') => inline.clone(),
+        // Claude Code says itself that it is not there, and does not start.
+        Some(file) => match std::fs::read_to_string(cwd.join(file)) {
+            Ok(text) => text,
+            Err(_) => return file.clone(),
+        },
+    };
+    let mut settings: Value = match (serde_json::from_str(&text), own) {
+        (Ok(settings), _) => settings,
+        // It takes broken JSON for the name of a file, and does not start.
+        (Err(_), Some(inline)) if inline == text => return inline,
+        (Err(_), _) => Value::Null,
+    };
+    if !settings.is_object() {
+        settings = json!({});
+    }
+    settings["disableAllHooks"] = json!(false);
+    if !settings["hooks"].is_object() {
+        settings["hooks"] = json!({});
+    }
+    let check = json!({
+        "matcher": "Bash|Monitor",
+        "hooks": [{"type": "command", "command": guard.shell_line(), "timeout": 60}],
+    });
+    match settings["hooks"]["PreToolUse"].as_array_mut() {
+        Some(hooks) => hooks.insert(0, check),
+        None => settings["hooks"]["PreToolUse"] = json!([check]),
+    }
+    settings.to_string()
 }
 
 impl Claude {
@@ -269,12 +314,12 @@ impl Claude {
                 .iter()
                 .flat_map(|text| ["--append-system-prompt".to_owned(), text.clone()]),
         );
-        args.extend(self.common_arguments(&context.labels));
+        args.extend(self.common_arguments(&context.labels, &context.cwd));
         args
     }
 
     /// Arguments that are the same headless and on a terminal.
-    fn common_arguments(&self, labels: &[String]) -> Vec<String> {
+    fn common_arguments(&self, labels: &[String], cwd: &Path) -> Vec<String> {
         let options = &self.options;
         let sources: Vec<&str> = options
             .setting_sources
@@ -296,7 +341,8 @@ impl Claude {
         };
         let model = model_for(&options.models, options.model.as_deref(), labels);
         option("--model", model);
-        option("--settings", options.settings.clone());
+        let (own_args, settings) = self.settings(cwd);
+        option("--settings", settings);
         for (name, values) in [
             ("--allowedTools", &options.allowed_tools),
             ("--disallowedTools", &options.disallowed_tools),
@@ -307,8 +353,30 @@ impl Claude {
                 args.extend(values.iter().cloned());
             }
         }
-        args.extend(options.args.iter().cloned());
+        args.extend(own_args);
         args
+    }
+
+    /// The arguments that a person set, and the settings for the run: theirs, with the check of commands added.
+    fn settings(&self, cwd: &Path) -> (Vec<String>, Option<String>) {
+        let (own, mut args) = (self.options.settings.clone(), self.options.args.clone());
+        let Some(guard) = &self.guard else {
+            return (args, own);
+        };
+        // Only the last one would count.
+        let mut own = own;
+        while let Some(at) = args
+            .iter()
+            .position(|arg| arg == "--settings" || arg.starts_with("--settings="))
+        {
+            let arg = args.remove(at);
+            own = match arg.strip_prefix("--settings=") {
+                Some(value) => Some(value.to_owned()),
+                None if at < args.len() => Some(args.remove(at)),
+                None => None,
+            };
+        }
+        (args, Some(with_check(own, cwd, guard)))
     }
 
     fn environment(&self, given: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {

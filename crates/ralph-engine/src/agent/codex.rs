@@ -7,7 +7,7 @@ mod stream;
 use ralph_core::plan::AnswerBy;
 
 use super::{
-    Costs, Credential, ReadOnly,
+    CommandCheck, Costs, Credential, ReadOnly,
     credentials::key,
     jsonl::{JsonlAgent, JsonlProgram},
     table::AgentKind,
@@ -34,6 +34,7 @@ pub(super) const KIND: AgentKind = AgentKind {
     },
     judge_version: |_| Fitness::Good,
     settings: &[".codex/config.toml"],
+    command_check: CommandCheck::Never,
     runtime: None,
 };
 

@@ -6,7 +6,8 @@ use ralph_core::{
 };
 
 use super::{
-    Agent, Conclusion, Dialect, ReadOnly, RunContext, asked_to_end, describe_end, limit_in_words,
+    Agent, CommandCheck, Conclusion, Dialect, ReadOnly, RunContext, asked_to_end, describe_end,
+    limit_in_words,
     table::{AgentKind, AgentSetup},
     version::Fitness,
     with_env,
@@ -21,6 +22,7 @@ pub(super) const KIND: AgentKind = AgentKind {
     read_only: ReadOnly::Trusted,
     judge_version: |_| Fitness::Good,
     settings: &[],
+    command_check: CommandCheck::Never,
     runtime: None,
 };
 

@@ -6,7 +6,7 @@
 mod stream;
 
 use super::{
-    Costs, Credential, ReadOnly,
+    CommandCheck, Costs, Credential, ReadOnly,
     credentials::key,
     jsonl::{JsonlAgent, JsonlProgram},
     table::AgentKind,
@@ -26,6 +26,7 @@ pub(super) const KIND: AgentKind = AgentKind {
     read_only: ReadOnly::Impossible,
     judge_version: |_| Fitness::Good,
     settings: &[".gemini/settings.json"],
+    command_check: CommandCheck::Never,
     runtime: None,
 };
 

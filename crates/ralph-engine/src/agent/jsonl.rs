@@ -343,6 +343,7 @@ pub(super) fn command_line(
         config: &ralph_core::config::Config::default(),
         custom: custom.as_ref(),
         is_root: false,
+        guard: None,
     };
     let context = RunContext {
         cwd: "/repo".into(),

@@ -5,7 +5,7 @@
 mod stream;
 
 use super::{
-    Costs, ReadOnly, credentials,
+    CommandCheck, Costs, ReadOnly, credentials,
     jsonl::{JsonlAgent, JsonlProgram},
     table::AgentKind,
     version::Fitness,
@@ -24,6 +24,7 @@ pub(super) const KIND: AgentKind = AgentKind {
     read_only: ReadOnly::Impossible,
     judge_version: |_| Fitness::Good,
     settings: &["opencode.json", "opencode.jsonc", ".opencode/opencode.json"],
+    command_check: CommandCheck::Never,
     runtime: None,
 };
 

@@ -14,7 +14,8 @@ use ralph_core::{
 };
 
 use super::{
-    Agent, Costs, Credential, Dialect, InteractiveContext, ReadOnly, RunContext, credentials,
+    Agent, CommandCheck, CommandGuard, Costs, Credential, Dialect, InteractiveContext, ReadOnly,
+    RunContext, credentials,
     interactive::{FirstPrompt, LONG_PROMPT_GO},
     table::{AgentKind, AgentSetup, all_models, model_for},
     version::{Fitness, Runtime, Version, VersionProblem},
@@ -37,6 +38,10 @@ pub(super) const KIND: AgentKind = AgentKind {
     },
     judge_version,
     settings: &[".pi/settings.json"],
+    command_check: CommandCheck::File {
+        name: "commands.ts",
+        text: include_str!("pi/guard.ts"),
+    },
     runtime: Some(Runtime {
         program: "node",
         title: "Node.js",
@@ -113,6 +118,7 @@ const FOLDERS: &[AgentFolder] = &[AgentFolder {
 pub(super) struct Pi {
     name: String,
     options: PiConfig,
+    guard: Option<CommandGuard>,
 }
 
 impl Pi {
@@ -129,6 +135,7 @@ impl Pi {
         Self {
             name: setup.name(KIND.name),
             options,
+            guard: setup.guard.clone(),
         }
     }
 
@@ -162,7 +169,24 @@ impl Pi {
             args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v]));
         }
         args.extend(options.args.iter().cloned());
+        if let Some(file) = self.guard.as_ref().and_then(|guard| guard.file.as_ref()) {
+            args.extend([
+                "--extension".to_owned(),
+                file.to_string_lossy().into_owned(),
+            ]);
+        }
         args
+    }
+
+    /// An environment with the variables that a person set, and the one that the check of commands needs.
+    fn environment(&self, env: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
+        let mut env = with_env(&env, self.options.env.iter());
+        if let Some(guard) = &self.guard {
+            let (name, value) = guard.variable();
+            env.retain(|(other, _)| *other != name);
+            env.push((name, value));
+        }
+        env
     }
 }
 
@@ -194,7 +218,7 @@ impl Agent for Pi {
             ("PI_SKIP_VERSION_CHECK", "1"),
             ("PI_TELEMETRY", "0"),
         ];
-        spec.env = with_env(&context.env, own.into_iter().chain(options.env.iter()));
+        spec.env = self.environment(with_env(&context.env, own));
         spec
     }
 
@@ -203,7 +227,12 @@ impl Agent for Pi {
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {
-        Box::new(PiStream::default())
+        let allowed = self.guard.as_ref().and_then(CommandGuard::allowlist);
+        Box::new(PiStream::checked(allowed))
+    }
+
+    fn checks_commands(&self) -> bool {
+        self.guard.is_some()
     }
 
     /// `pi [options] -- [@FILE] PROMPT`: only what a person set; what makes a headless run fresh has no
@@ -226,7 +255,7 @@ impl Agent for Pi {
                 spec.args(["--".into(), file, LONG_PROMPT_GO.into()])
             }
         };
-        spec.env = with_env(context.env, options.env.iter());
+        spec.env = self.environment(context.env.to_vec());
         Some(spec)
     }
 

@@ -10,7 +10,7 @@ use ralph_core::{
 };
 
 use super::{
-    Agent, Dialect, claude, codex, command, gemini, opencode, pi,
+    Agent, CommandCheck, CommandGuard, Dialect, claude, codex, command, gemini, opencode, pi,
     version::{Fitness, Runtime, Version},
 };
 
@@ -36,6 +36,8 @@ pub struct AgentKind {
     pub read_only: ReadOnly,
     pub judge_version: fn(Version) -> Fitness,
     pub runtime: Option<Runtime>,
+    /// The way in which it is made to ask before it runs a command.
+    pub command_check: CommandCheck,
     /// The files of a repository that say what it may do and starts by itself.
     pub settings: &'static [&'static str],
 }
@@ -61,6 +63,8 @@ pub struct AgentSetup<'a> {
     pub custom: Option<&'a CustomAgent>,
     /// True if the agent will run as root.
     pub is_root: bool,
+    /// The check of its commands, where a list says which are allowed.
+    pub guard: Option<CommandGuard>,
 }
 
 impl AgentSetup<'_> {

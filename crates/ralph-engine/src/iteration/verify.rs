@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
+    allowlist::Allowlist,
     change::shown,
     config::{Config, KnownFailures, ProtectTests},
     event::Event,
@@ -255,6 +256,7 @@ pub(crate) async fn run_verify_commands(
             bytes: usize::try_from(verification.tail_bytes.get()).unwrap_or(usize::MAX),
         },
         redaction: ports.environment.redaction(),
+        allowed: Allowlist::new(&run.config.safety.allowed_commands),
     };
     let (reporter, clock) = (ports.reporter, ports.clock);
     let files_log = files.shown_text();

@@ -50,6 +50,15 @@ impl AgentPool {
         self.main.name()
     }
 
+    /// The names of agents that run commands without asking.
+    pub(super) fn agents_that_never_ask(&self) -> Vec<String> {
+        let main = (!self.main.checks_commands()).then(|| self.main.name());
+        let fallback = self.fallback.as_ref();
+        let fallback = fallback.filter(|fallback| !fallback.agent.checks_commands());
+        let fallback = fallback.map(|fallback| fallback.name.clone());
+        main.into_iter().chain(fallback).collect()
+    }
+
     /// The models that the agents are told to use.
     pub(super) fn models(&self) -> Vec<String> {
         let fallback = self.fallback.as_ref().map(|fallback| &fallback.agent);

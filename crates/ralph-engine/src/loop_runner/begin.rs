@@ -214,6 +214,7 @@ impl LoopRunner {
         self.rebuild_files().await?;
         self.files.progress.archive(self.output.clock.now())?;
         self.recall_area().await?;
+        notices.extend(self.refuse_unlisted_commands()?);
         self.refuse_missing_programs()?;
         if let Some(row) = &abandoned {
             self.close_abandoned_loop(row).await?;

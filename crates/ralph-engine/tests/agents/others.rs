@@ -53,6 +53,7 @@ impl Other {
             config: &Config::default(),
             custom: Some(&custom),
             is_root: rustix::process::geteuid().is_root(),
+            guard: None,
         };
         (find_kind(self.dialect).unwrap().make)(&setup)
     }

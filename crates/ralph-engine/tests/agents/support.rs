@@ -166,6 +166,7 @@ pub(crate) fn agent(name: &str, yaml: &str) -> Box<dyn Agent> {
         config: &config,
         custom: None,
         is_root: rustix::process::geteuid().is_root(),
+        guard: None,
     };
     (find_kind(name).unwrap().make)(&setup)
 }

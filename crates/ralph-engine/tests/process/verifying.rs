@@ -27,6 +27,7 @@ fn context(dir: &Path, containment: Containment) -> VerifyContext<'static> {
         containment,
         caps: TailCaps::default(),
         redaction: &NO_VALUES,
+        allowed: None,
     }
 }
 

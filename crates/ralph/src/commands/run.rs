@@ -311,6 +311,9 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
         LoopError::MissingProgram { task: Some(task), .. } => Some(format!(
             "install it, or change `verify` of {task} in its task file"
         )),
+        LoopError::NotAllowed { .. } => Some(
+            "add what it needs to `safety.allowed_commands`, or change the command".into(),
+        ),
         LoopError::Graph(_) => Some("`ralph lint` shows all problems and where they are".into()),
         LoopError::UnknownTask(_) => Some("`ralph tasks list` shows the ids".into()),
         LoopError::Lock(LockError::Held { .. }) => {

@@ -28,7 +28,7 @@ fn the_json_contract_of_one_key() {
     let repo = TestRepo::new();
     repo.file(
         "ralph.yaml",
-        "loop:\n  max_iterations: 7\nsafety:\n  allowed_commands: [cargo]\n",
+        "loop:\n  max_iterations: 7\ngit:\n  sign_off: true\n",
     );
     let file = repo.path("ralph.yaml").display().to_string();
     let expected = json!({
@@ -41,17 +41,16 @@ fn the_json_contract_of_one_key() {
         }],
         "notes": [],
         "notInForce": [{
-            "key": "safety.allowed_commands",
-            "value": ["cargo"],
-            "message": "ralph does not restrict commands yet: the agent may start any program"
+            "key": "git.sign_off",
+            "value": true,
+            "message": "ralph does not sign commits off yet"
         }]
     });
     let ran = ralph(&repo, &["config", "--json", "loop.max_iterations"]);
     assert_eq!(ran.json(0), expected);
     assert_eq!(
         ran.err,
-        "warning: `safety.allowed_commands: [\"cargo\"]` is not in force: ralph does not restrict commands yet: \
-         the agent may start any program\n"
+        "warning: `git.sign_off: true` is not in force: ralph does not sign commits off yet\n"
     );
 }
 

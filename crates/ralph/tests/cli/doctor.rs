@@ -382,7 +382,7 @@ fn a_configuration_that_is_wrong_is_one_of_the_checks() {
     );
     repo.file(
         "ralph.yaml",
-        "agent: script:agent.yaml\nsafety: {allowed_commands: [cargo]}\n",
+        "agent: script:agent.yaml\ngit: {sign_off: true}\n",
     );
     let ran = ralph(&repo, &["doctor", "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");

@@ -37,6 +37,7 @@ fn panic_in_a_conversation() {
         config: &config,
         custom: Some(&custom),
         is_root: false,
+        guard: None,
     });
     let session = session_inside("");
     let runtime = tokio::runtime::Builder::new_current_thread()

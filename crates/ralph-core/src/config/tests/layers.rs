@@ -356,17 +356,12 @@ fn the_example_of_the_specification_is_accepted_and_what_is_not_built_is_said() 
              without progress would be reminded (`health`: 30 min)",
         ]
     );
-    let unbuilt: Vec<String> = resolved
-        .not_in_force
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    assert_eq!(resolved.not_in_force, []);
+    let unbuilt = project("git: {sign_off: true}").unwrap().not_in_force;
+    let unbuilt: Vec<String> = unbuilt.iter().map(ToString::to_string).collect();
     assert_eq!(
         unbuilt,
-        [
-            "`safety.allowed_commands: [\"npm\",\"go\",\"git\"]` is not in force: ralph does not \
-             restrict commands yet: the agent may start any program",
-        ]
+        ["`git.sign_off: true` is not in force: ralph does not sign commits off yet"]
     );
 }
 
@@ -392,7 +387,8 @@ fn a_sandbox_is_a_word_or_yes_and_no() {
 #[test]
 fn what_no_one_asked_for_is_not_called_out() {
     assert!(resolve(&Layers::default()).unwrap().not_in_force.is_empty());
-    let resolved = project("safety: {sandbox: false, allowed_commands: []}").unwrap();
+    let resolved =
+        project("safety: {sandbox: false, allowed_commands: []}\ngit: {sign_off: false}").unwrap();
     assert_eq!(resolved.not_in_force, []);
     assert_eq!(resolved.notes, []);
 }

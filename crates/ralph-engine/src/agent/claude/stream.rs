@@ -10,6 +10,7 @@ mod usage;
 use jiff::Timestamp;
 use ralph_core::{
     agent::{AgentEvent, AgentResult, NudgeState},
+    allowlist::Allowlist,
     economics::ModelCall,
 };
 use serde_json::json;
@@ -51,6 +52,18 @@ pub(super) struct ClaudeStream {
     /// It was asked to stop: the next result is the last.
     stopping: bool,
     replies: Vec<u8>,
+    /// The commands that the agent may run.
+    allowed: Option<Allowlist>,
+}
+
+impl ClaudeStream {
+    /// A reader for an agent whose commands are held against a list.
+    pub(super) fn checked(allowed: Option<Allowlist>) -> Self {
+        Self {
+            allowed,
+            ..Self::default()
+        }
+    }
 }
 
 impl Dialect for ClaudeStream {
@@ -341,7 +354,7 @@ impl ClaudeStream {
     }
 
     fn end(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) {
-        let said = ClaudeResult::read(line);
+        let said = ClaudeResult::read(line, self.allowed.as_ref());
         self.usage.sum_up(line);
         events.push(AgentEvent::Usage(self.usage.usage()));
         events.push(AgentEvent::Result(AgentResult::clone(&said.result)));

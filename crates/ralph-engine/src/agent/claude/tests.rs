@@ -14,6 +14,7 @@ fn args(append: Option<&str>, prompt: FirstPrompt<'_>) -> Vec<String> {
         config: &config,
         custom: None,
         is_root: false,
+        guard: None,
     });
     let spec = claude.interactive(&InteractiveContext {
         cwd: &PathBuf::from("/"),
@@ -69,6 +70,7 @@ fn for_a_plan_it_has_tools_that_read_and_answers_by_the_schema() {
         config: &config,
         custom: None,
         is_root: true,
+        guard: None,
     };
     let agent = make(&setup, "{}");
     assert_eq!(agent.warning(), None);

@@ -10,6 +10,7 @@ mod usage;
 
 use ralph_core::{
     agent::{AgentEvent, AgentResult, Ending},
+    allowlist::Allowlist,
     economics::{Caller, ModelCall},
 };
 use serde_json::json;
@@ -20,7 +21,10 @@ use crate::{
         Conclusion, Dialect,
         fields::{self, count, number, said_texts, text_of, word},
         json::Json,
-        jsonl::{capped, limit_reached, notice, other, started, to_line, tool_called, tool_done},
+        jsonl::{
+            capped, limit_reached, notice, other, started, to_line, tool_called, tool_done,
+            tool_target,
+        },
     },
     process::Ended,
 };
@@ -38,6 +42,19 @@ pub(super) struct PiStream {
     nudges: PiNudges,
     stopping: Stopping,
     replies: Vec<u8>,
+    /// The commands that the agent may run, and those that it was refused.
+    allowed: Option<Allowlist>,
+    denied: Vec<String>,
+}
+
+impl PiStream {
+    /// A reader for an agent whose commands are held against a list.
+    pub(super) fn checked(allowed: Option<Allowlist>) -> Self {
+        Self {
+            allowed,
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Default, PartialEq, Eq)]
@@ -48,6 +65,9 @@ enum Stopping {
     /// Nothing runs any more, also where nothing ran before.
     Obeyed,
 }
+
+/// Refused commands that are kept.
+const MOST_DENIED: usize = 100;
 
 /// Keys under which nothing is ever read: pieces of what comes again as a whole, and copies.
 const SKIPPED: [&str; 4] = [
@@ -130,7 +150,7 @@ impl Dialect for PiStream {
             context,
             calls,
             turns: Some(turns),
-            denied: Vec::new(),
+            denied: self.denied,
         }
     }
 }
@@ -160,6 +180,7 @@ impl PiStream {
                 self.state.did_anything = true;
                 let (id, name) = (&line["toolCallId"], &line["toolName"]);
                 events.push(tool_called(id, name, &line["args"]));
+                self.note_refusal(name, &line["args"]);
             }
             "tool_execution_end" => {
                 events.push(tool_done(
@@ -188,6 +209,20 @@ impl PiStream {
             // Copies of what was read, and the course of what is reported when it ends.
             "turn_start" | "turn_end" | "agent_end" | "tool_execution_update" | "queue_update" => {}
             kind => events.push(other(kind)),
+        }
+    }
+
+    /// Notes a command that the check of commands refuses.
+    fn note_refusal(&mut self, name: &Json<'_>, args: &Json<'_>) {
+        let Some(command) = args["command"].as_str().filter(|_| *name == "bash") else {
+            return;
+        };
+        let refusal = self.allowed.as_ref().map(|list| list.check_line(command));
+        if let Some(Err(refusal)) = refusal
+            && self.denied.len() < MOST_DENIED
+        {
+            self.denied
+                .push(format!("bash {}: {refusal}", tool_target(args)));
         }
     }
 
@@ -307,7 +342,7 @@ impl PiStream {
             text: text.unwrap_or_default(),
             error: (!ok).then(said),
             turns: Some(self.usage.turns()),
-            denied: Vec::new(),
+            denied: self.denied.clone(),
         }));
     }
 

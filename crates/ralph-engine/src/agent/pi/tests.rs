@@ -11,6 +11,7 @@ fn pi(config: &Config) -> Pi {
         config,
         custom: None,
         is_root: false,
+        guard: None,
     })
 }
 
@@ -115,6 +116,7 @@ fn a_program_that_speaks_like_it_is_started_in_its_place() {
         config: &config,
         custom: Some(&custom),
         is_root: false,
+        guard: None,
     });
     assert_eq!(pi.name(), "mine");
     assert_eq!(pi.command(&context(&[])).program, "wrap");
@@ -197,6 +199,7 @@ fn for_a_plan_it_has_tools_that_read() {
         config: &config,
         custom: None,
         is_root: false,
+        guard: None,
     };
     let args = make(&setup, "{}").command(&context(&[])).args;
     let args: Vec<String> = args.into_iter().map(|a| a.into_string().unwrap()).collect();

@@ -2,7 +2,10 @@
 
 use ralph_core::config::{AgentChoice, Config, FlagValue, Given, OnUsageLimit};
 use ralph_engine::{
-    agent::{Agent, AgentSetup, CommandAgent, ScriptAgent, find_kind, script::Script},
+    agent::{
+        Agent, AgentSetup, CommandAgent, CommandCheck, CommandGuard, ScriptAgent, find_kind,
+        script::Script,
+    },
     loop_runner::Fallback,
 };
 
@@ -70,7 +73,10 @@ pub(crate) fn make(
     let named = |name: &str| {
         let kind = find_kind(name)
             .map_err(|error| CommandError::user(error).hint("`ralph agent list` shows them"))?;
-        Ok((kind.make)(&agent_setup(config, choice)))
+        Ok((kind.make)(&AgentSetup {
+            guard: guard(project, config, kind.command_check)?,
+            ..agent_setup(config, choice)
+        }))
     };
     match choice {
         AgentChoice::Named(name) => named(name),
@@ -92,6 +98,20 @@ pub(crate) fn make(
     }
 }
 
+/// The check of an agent's commands, where `safety.allowed_commands` names some.
+fn guard(
+    project: &Project,
+    config: &Config,
+    check: CommandCheck,
+) -> Result<Option<CommandGuard>, CommandError> {
+    let entries = &config.safety.allowed_commands;
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    let (ralph, folder) = (std::env::current_exe()?, project.data_dir()?);
+    Ok(CommandGuard::install(check, entries, ralph, &folder)?)
+}
+
 /// All that an agent is made of: the configuration, a program of the user's, and whose rights it has.
 pub(crate) fn agent_setup<'a>(config: &'a Config, choice: &'a AgentChoice) -> AgentSetup<'a> {
     AgentSetup {
@@ -101,5 +121,6 @@ pub(crate) fn agent_setup<'a>(config: &'a Config, choice: &'a AgentChoice) -> Ag
             AgentChoice::Named(_) | AgentChoice::Script(_) | AgentChoice::Command(_) => None,
         },
         is_root: rustix::process::geteuid().is_root(),
+        guard: None,
     }
 }

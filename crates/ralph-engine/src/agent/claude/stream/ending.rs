@@ -5,7 +5,10 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use ralph_core::agent::{AgentResult, Ending};
+use ralph_core::{
+    agent::{AgentResult, Ending},
+    allowlist::Allowlist,
+};
 
 use crate::{
     agent::{
@@ -76,7 +79,7 @@ impl ApiFailures {
 }
 
 impl ClaudeResult {
-    pub(super) fn read(line: &Json<'_>) -> Self {
+    pub(super) fn read(line: &Json<'_>, allowed: Option<&Allowlist>) -> Self {
         let subtype = text_of(&line["subtype"]);
         let terminal = word(&line["terminal_reason"]);
         let turns: Option<u32> = number(&line["num_turns"]);
@@ -93,7 +96,7 @@ impl ClaudeResult {
                 error,
                 turns,
                 denied: objects(&line["permission_denials"])
-                    .filter_map(denied)
+                    .filter_map(|denial| denied(denial, allowed))
                     .collect(),
             },
             subtype,
@@ -281,11 +284,17 @@ fn why_not(text: &str, errors: &Json<'_>, terminal: Option<&str>) -> String {
 }
 
 /// A tool that was refused, and what would allow it; nothing where no tool is named.
-fn denied(denial: &Json<'_>) -> Option<String> {
+fn denied(denial: &Json<'_>, allowed: Option<&Allowlist>) -> Option<String> {
     let tool = denial["tool_name"].as_str().filter(|t| !t.is_empty())?;
     let input = &denial["tool_input"];
+    let command = input["command"].as_str();
+    if let (Some(allowed), Some(command)) = (allowed, command)
+        && let Err(refusal) = allowed.check_line(command)
+    {
+        return Some(format!("{tool} {}: {refusal}", tool_target(input)));
+    }
     let rules = match tool {
-        "Bash" => bash_rules(input["command"].as_str()),
+        "Bash" => bash_rules(command),
         _ => format!("`{tool}`"),
     };
     let what = format!("{tool} {}", tool_target(input));
