@@ -22,7 +22,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// each file again that has landed since.
 const MOST_KNOWN: u32 = 16;
 
-/// What was seen of the working tree after verification, where that is the staged tree and nothing else.
+/// A look at the working tree after verification that found the staged tree and nothing else.
 #[derive(Debug)]
 pub(super) struct VerifiedLook {
     pub(super) tree: Oid,
