@@ -89,13 +89,12 @@ impl State {
         for entry in &mut seen.changed {
             entry.staged = b'.';
         }
-        self.landings_known += 1;
-        if self.landings_known < MOST_KNOWN {
+        // The first one is for git to look at: its index may be as old as all the files it knows.
+        if self.landings_known > 0 {
             let of = commit.clone();
             self.known = Some(KnownLook { of, seen, began });
-        } else {
-            self.landings_known = 0;
         }
+        self.landings_known = (self.landings_known + 1) % MOST_KNOWN;
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) struct State {
     pub(super) verified: Option<VerifiedLook>,
     /// The tree after a landing, for the very next look.
     pub(super) known: Option<KnownLook>,
-    /// Landings in a row that were known so.
+    /// Landings since git last looked at the tree after one.
     pub(super) landings_known: u32,
     /// A scan that is under way. It writes the base index, so it ends before anything else begins.
     pub(super) early: Option<EarlyScan>,

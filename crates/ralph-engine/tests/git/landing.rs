@@ -232,6 +232,8 @@ async fn the_look_after_verification_stands_for_the_one_before_the_next_iteratio
         assert_eq!(status.head, head(&test));
         (status, scans(&test) - before)
     };
+    land(0, &|| {}).await;
+    assert_eq!(status().await.1, 1, "git looks once for itself");
     land(1, &|| {}).await;
     let (seen, scanned) = status().await;
     assert_eq!((seen.untracked, scanned), (vec![PathBuf::from("mine")], 0));
