@@ -292,7 +292,7 @@ mod tests {
         let kept = read(&file, "two");
         let expected = text.replace("open", "blocked");
         assert_eq!(kept[&path].bytes, expected.as_bytes());
-        // What somebody else writes is noted as a whole.
+        // A change by another program is noted as a whole.
         std::fs::write(&path, text.replace("open", "skipped")).unwrap();
         let (source, _) = Source::read(&path, top.path()).unwrap();
         snapshots.take(&source, top.path(), "three").unwrap();
