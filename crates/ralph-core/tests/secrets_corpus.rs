@@ -20,11 +20,13 @@ const LINES_A_FINDING: usize = 100_000;
 const FEWEST_LINES: usize = 3_000_000;
 
 fn folder() -> PathBuf {
-    let named = |name: &str| env::var_os(name).map(PathBuf::from);
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+    // Both are relative to the workspace, as for the script.
     match (named("RALPH_CORPUS_DIR"), named("CARGO_TARGET_DIR")) {
-        (Some(folder), _) => folder,
-        (None, Some(target)) => target.join("secrets-corpus"),
-        (None, None) => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/secrets-corpus"),
+        (Some(folder), _) => workspace.join(folder),
+        (None, Some(target)) => workspace.join(target).join("secrets-corpus"),
+        (None, None) => workspace.join("target/secrets-corpus"),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::{
     ops::Range,
-    sync::{Arc, LazyLock, OnceLock},
+    sync::{
+        Arc, LazyLock, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
@@ -125,12 +128,18 @@ fn without_overlaps(mut found: Vec<SecretFinding>) -> Vec<SecretFinding> {
     kept
 }
 
-/// The one automaton of all keywords and values.
+/// The one automaton of all keywords and values: made quickly for the first texts, and made quick for what follows.
 struct Matcher {
     words: AhoCorasick,
+    fast: OnceLock<AhoCorasick>,
+    /// Bytes that were looked at.
+    seen: AtomicUsize,
     /// For each word, where it comes from.
     sources: Vec<WordSource>,
 }
+
+/// From so many bytes on it pays to have the larger automaton, which takes milliseconds to make.
+const MANY_BYTES: usize = 1024 * 1024;
 
 #[derive(Clone)]
 enum WordSource {
@@ -140,32 +149,35 @@ enum WordSource {
 
 impl Matcher {
     fn new(values: &[NamedValue]) -> Self {
-        let mut words: Vec<Vec<u8>> = Vec::new();
         let mut sources = Vec::new();
         for (rule, (found, _)) in RULES.iter().enumerate() {
-            for keyword in found.keywords {
-                words.push(keyword.as_bytes().to_vec());
-                sources.push(WordSource::Keyword { rule, keyword });
-            }
+            let keywords = found.keywords.iter();
+            sources.extend(keywords.map(|keyword| WordSource::Keyword { rule, keyword }));
         }
         for (value, named) in values.iter().enumerate() {
-            for form in named.forms() {
-                words.push(form.clone());
-                sources.push(WordSource::Value { value, form });
-            }
+            let forms = named.forms().into_iter();
+            sources.extend(forms.map(|form| WordSource::Value { value, form }));
         }
-        let words = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&words)
-            .expect("the words fit in an automaton");
-        Self { words, sources }
+        Self {
+            words: automaton(&sources, AhoCorasickKind::NoncontiguousNFA),
+            fast: OnceLock::new(),
+            seen: AtomicUsize::new(0),
+            sources,
+        }
+    }
+
+    fn words_for(&self, text: &[u8]) -> &AhoCorasick {
+        let seen = self.seen.fetch_add(text.len(), Ordering::Relaxed);
+        if seen.saturating_add(text.len()) < MANY_BYTES {
+            return &self.words;
+        }
+        let make = || automaton(&self.sources, AhoCorasickKind::DFA);
+        self.fast.get_or_init(make)
     }
 
     fn find(&self, text: &[u8], values: &[NamedValue]) -> Vec<SecretFinding> {
         let mut found = Vec::new();
-        for hit in self.words.find_overlapping_iter(text) {
+        for hit in self.words_for(text).find_overlapping_iter(text) {
             let word = &text[hit.span().range()];
             match &self.sources[hit.pattern().as_usize()] {
                 WordSource::Value { value, form } if word == form.as_slice() => {
@@ -183,6 +195,19 @@ impl Matcher {
         }
         found
     }
+}
+
+fn automaton(sources: &[WordSource], kind: AhoCorasickKind) -> AhoCorasick {
+    let words = sources.iter().map(|source| match source {
+        WordSource::Keyword { keyword, .. } => keyword.as_bytes(),
+        WordSource::Value { form, .. } => form,
+    });
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::Standard)
+        .kind(Some(kind))
+        .build(words)
+        .expect("the words fit in an automaton")
 }
 
 /// Looks whether a rule holds where one of its keywords stands.

@@ -164,7 +164,7 @@ pub(super) const RULES: &[SecretRule] = &[
     named("BrowserStack key", &["browserstack"], "<alnum>{20}").entropy(3.5),
     named("Sauce Labs key", &["sauce"], "<uuid>"),
     token("Readme key", &["rdme_"], "<lower>{70}"),
-    named("Expo token", &["expo"], "<word>{40}").entropy(3.5),
+    named("Expo token", &["expo_", "expo-", "expotoken"], "<word>{40}").entropy(3.5),
     named(
         "Gitea token",
         &["gitea", "forgejo", "codeberg"],
