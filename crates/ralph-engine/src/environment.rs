@@ -220,7 +220,9 @@ fn unhidden(secrets: &[NamedValue]) -> Vec<String> {
         Some(WeakValue::Path) | None => false,
     };
     let weak = secrets.iter().filter(is_weak);
-    weak.map(|secret| secret.name.clone()).collect()
+    let mut names: Vec<String> = weak.map(|secret| secret.name.clone()).collect();
+    names.sort();
+    names
 }
 
 fn is_withheld(name: &str) -> bool {

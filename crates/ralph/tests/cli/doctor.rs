@@ -449,3 +449,22 @@ fn the_fallback_is_checked_as_the_agent_is() {
     assert_eq!(only(&unused, "fallback")["state"], "note");
     assert!(checks(&with(""), "fallback").is_empty());
 }
+
+#[test]
+fn variables_whose_values_cant_be_hidden_are_named_without_their_values() {
+    let repo = healthy();
+    let vars = [
+        ("DEPLOY_TOKEN", "hush"),
+        ("DB_PASSWORD", "postgres"),
+        ("NPM_TOKEN", "long-enough-1"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/home/me/key.json"),
+    ];
+    let ran = ralph_with(&repo, &["doctor", "--json"], &vars);
+    let check = only(&ran, "secrets");
+    assert_eq!(check["state"], "note");
+    let message = check["message"].as_str().unwrap();
+    assert!(message.ends_with("DB_PASSWORD, DEPLOY_TOKEN"), "{message}");
+    assert!(!ran.out.contains("hush"), "{}", ran.out);
+    let ran = ralph_with(&repo, &["doctor", "--json"], &vars[2..]);
+    assert!(checks(&ran, "secrets").is_empty());
+}

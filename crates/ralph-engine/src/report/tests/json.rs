@@ -27,6 +27,9 @@ use super::{
 const DOCS: &str = include_str!("../../../../../docs/run-events.md");
 
 fn line(event: &Event) -> String {
+    // Secrets are taken out of what is written, which is then read again.
+    let value = serde_json::to_value(event).unwrap();
+    assert_eq!(serde_json::from_value::<Event>(value).unwrap(), *event);
     let out = Shared::default();
     JsonLines::new(out.clone()).report(event, at(4));
     let text = out.text();

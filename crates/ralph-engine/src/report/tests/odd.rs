@@ -5,12 +5,13 @@ use ralph_core::{
     event::Event,
     id::{CommandId, QuestionId},
     sanitize::columns,
+    secret::Redaction,
     signal::{Escalation, EscalationKind},
     verdict::Verdict,
 };
 
 use super::{
-    super::{Colours, Live, PlainReporter, Reporter as _, Verbosity},
+    super::{Colours, JsonLines, Live, PlainReporter, RedactedReporter, Reporter as _, Verbosity},
     Shared, look,
     screen::FakeTerminal,
     story::{self, at},
@@ -191,4 +192,29 @@ fn a_block_of_which_nothing_was_understood_is_shown_as_it_was_written() {
         shown,
         "[10:00:00] ! the agent asks a person\n             │ <escalate>\n             │ help me\n"
     );
+}
+
+#[test]
+fn a_secret_in_any_text_of_any_event_is_told_to_no_reporter() {
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    let evil = serde_json::to_string(EVIL).unwrap();
+    let (evil, mut hidden) = (evil.trim_matches('"'), 0);
+    for event in evil_events() {
+        // What an agent says is filtered where it is read.
+        if matches!(event, Event::Agent(_)) {
+            continue;
+        }
+        let text = serde_json::to_string(&event).unwrap();
+        let told: Event = serde_json::from_str(&text.replace(evil, &secret)).unwrap();
+        let out = Shared::default();
+        let mut reporter = RedactedReporter {
+            redaction: Redaction::default(),
+            shown: Box::new(JsonLines::new(out.clone())),
+        };
+        reporter.report_all(&[told.clone()], at(0));
+        reporter.report(&told, at(0));
+        assert!(!out.text().contains(&secret), "{}", out.text());
+        hidden += usize::from(out.text().contains("[redacted]"));
+    }
+    assert!(hidden >= 13, "{hidden} events hold a text");
 }

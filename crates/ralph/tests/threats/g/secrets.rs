@@ -233,6 +233,20 @@ fn g08_a_secret_in_the_text_of_a_task_reaches_nobody(mode: &str) {
 }
 modes!(g08_a_secret_in_the_text_of_a_task_reaches_nobody);
 
+fn g08_a_secret_that_a_person_says_is_not_kept_or_passed_on(mode: &str) {
+    let project = patient(Project::with_stories(&[story("A")]), mode).command(KEEPS_PROMPTS);
+    let words = format!("Deploy with {}.", secret());
+    let said = said_by(&project, &["say", &words]);
+    let ran = project.run(&[]).expect(0);
+    let prompts = prompts(&project);
+    assert!(
+        prompts.contains("Deploy with [redacted]."),
+        "{mode}: {said} {prompts}"
+    );
+    assert_nowhere(&project, &(said + &ran.all()), mode);
+}
+modes!(g08_a_secret_that_a_person_says_is_not_kept_or_passed_on);
+
 /// The value of a variable that a person passes to agents and commands.
 const VALUE: &str = "correct-horse/7+battery";
 const IN_BASE64: &str = "Y29ycmVjdC1ob3JzZS83K2JhdHRlcnk";
