@@ -3,6 +3,12 @@
 //!
 //! `scripts/secrets-corpus` gets the packages.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it has measured"
+)]
+
 use std::{
     env,
     fmt::Write as _,

@@ -278,8 +278,5 @@ fn start_of_infix(text: &[u8], mark: usize, before: usize) -> Option<usize> {
         byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-' | b'~' | b'.')
     };
     let start = mark.checked_sub(before)?;
-    text[start..mark]
-        .iter()
-        .all(|byte| is_part(byte))
-        .then_some(start)
+    text[start..mark].iter().all(is_part).then_some(start)
 }

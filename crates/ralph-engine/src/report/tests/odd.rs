@@ -211,7 +211,7 @@ fn a_secret_in_any_text_of_any_event_is_told_to_no_reporter() {
             redaction: Redaction::default(),
             shown: Box::new(JsonLines::new(out.clone())),
         };
-        reporter.report_all(&[told.clone()], at(0));
+        reporter.report_all(std::slice::from_ref(&told), at(0));
         reporter.report(&told, at(0));
         assert!(!out.text().contains(&secret), "{}", out.text());
         hidden += usize::from(out.text().contains("[redacted]"));

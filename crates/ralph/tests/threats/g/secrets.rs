@@ -259,11 +259,9 @@ fn with_value(project: Project, mode: &str) -> Project {
 }
 
 fn g08_the_value_of_a_variable_is_not_passed_on_in_any_form(mode: &str) {
-    let check = format!(
-        "printf correct-horse; printf '/7+battery\\n'; echo \"$DEPLOY_TOKEN\"; \
-         printf %s \"$DEPLOY_TOKEN\" | base64; printf 'correct-horse%%2F7%%2Bbattery\\n'; exit 1"
-    );
-    let project = with_value(Project::with_stories(&[story_by("A", &[&check])]), mode)
+    let check = "printf correct-horse; printf '/7+battery\\n'; echo \"$DEPLOY_TOKEN\"; \
+         printf %s \"$DEPLOY_TOKEN\" | base64; printf 'correct-horse%%2F7%%2Bbattery\\n'; exit 1";
+    let project = with_value(Project::with_stories(&[story_by("A", &[check])]), mode)
         .env("RALPH_LOOP_MAX_ATTEMPTS", "2")
         .command("cat >> \"$HOME/prompts\"; date +%N > A.txt; echo \"I used $DEPLOY_TOKEN\"; echo \"Task A complete\"");
     let ran = project.run(&[]);
