@@ -9,7 +9,7 @@ mod tests;
 mod wrapper;
 
 use crate::task::VerifyCommand;
-use line::{Certainty, DEEPEST, SimpleCommand, Word, read_line};
+use line::{DEEPEST, SimpleCommand, Word, WordCertainty, read_line};
 use wrapper::{SHELLS, Wrapped, Wrapper, commands_of_find, line_of_shell};
 
 /// The programs that may be started, at least one.
@@ -48,8 +48,8 @@ const BUILT_IN: [&str; 38] = [
 const TEXT_ONLY: [&str; 5] = [":", "echo", "false", "printf", "true"];
 
 /// Builtins that set variables by the names in their words.
-const SETTERS: [&str; 7] = [
-    "declare", "export", "local", "printf", "read", "readonly", "typeset",
+const SETTERS: [&str; 8] = [
+    "declare", "export", "local", "printf", "read", "readonly", "typeset", "unset",
 ];
 
 /// Folders in which a program is the one of its name.
@@ -88,14 +88,14 @@ impl Allowlist {
             VerifyCommand::Shell(line) => self.check_line(line),
             VerifyCommand::Argv(argv) => {
                 let words: Vec<Word> = argv.iter().map(|word| Word::known(word)).collect();
-                let start = Start::default();
+                let start = CommandStart::default();
                 self.command(&words, &start)
                     .map_err(|problem| self.refusal(problem))
             }
         }
     }
 
-    fn refusal(&self, problem: Problem) -> CommandRefusal {
+    fn refusal(&self, problem: LineProblem) -> CommandRefusal {
         let entries = self.entries.iter().take(MOST_SHOWN);
         let mut allowed: Vec<String> = entries.map(|entry| entry.words.join(" ")).collect();
         if self.entries.len() > MOST_SHOWN {
@@ -103,13 +103,13 @@ impl Allowlist {
         }
         let allowed = allowed.join(", ");
         match problem {
-            Problem::NotListed(program) => CommandRefusal::NotListed { program, allowed },
-            Problem::Unclear(what) => CommandRefusal::NotUnderstood { what, allowed },
+            LineProblem::NotListed(program) => CommandRefusal::NotListed { program, allowed },
+            LineProblem::Unclear(what) => CommandRefusal::NotUnderstood { what, allowed },
         }
     }
 
-    fn line(&self, line: &str, depth: usize) -> Result<(), Problem> {
-        let commands = read_line(line, depth).map_err(Problem::Unclear)?;
+    fn line(&self, line: &str, depth: usize) -> Result<(), LineProblem> {
+        let commands = read_line(line, depth).map_err(LineProblem::Unclear)?;
         let has_functions = commands.iter().any(|command| command.calls_function);
         for command in &commands {
             self.simple(command, has_functions, depth)?;
@@ -122,7 +122,7 @@ impl Allowlist {
         command: &SimpleCommand,
         has_functions: bool,
         depth: usize,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), LineProblem> {
         for word in &command.assignments {
             refuse_variable(word.assigns.as_deref().unwrap_or_default())?;
             refuse_hidden(word)?;
@@ -134,14 +134,14 @@ impl Allowlist {
         if command.words.is_empty() || command.calls_function {
             return Ok(());
         }
-        let start = Start {
+        let start = CommandStart {
             depth,
-            ..Start::default()
+            ..CommandStart::default()
         };
         self.command(&command.words, &start)
     }
 
-    fn command(&self, words: &[Word], start: &Start) -> Result<(), Problem> {
+    fn command(&self, words: &[Word], start: &CommandStart) -> Result<(), LineProblem> {
         let [first, rest @ ..] = words else {
             return unclear("a command without a word");
         };
@@ -167,11 +167,11 @@ impl Allowlist {
             if wrapper.must_be_listed {
                 self.find(name, program, rest)?;
             }
-            let wrapped = wrapper.unwrap(rest).map_err(Problem::Unclear)?;
+            let wrapped = wrapper.unwrap(rest).map_err(LineProblem::Unclear)?;
             return self.wrapped(name, &wrapped, start);
         }
         if SHELLS.contains(&name)
-            && let Some(line) = line_of_shell(rest).map_err(Problem::Unclear)?
+            && let Some(line) = line_of_shell(rest).map_err(LineProblem::Unclear)?
         {
             return self.inner_line(line, start);
         }
@@ -183,7 +183,7 @@ impl Allowlist {
                 if start.is_appended {
                     return unclear("find gets words from elsewhere");
                 }
-                for command in commands_of_find(rest).map_err(Problem::Unclear)? {
+                for command in commands_of_find(rest).map_err(LineProblem::Unclear)? {
                     let inner = start.below(Some("{}".to_owned()), false);
                     self.command(command, &inner)?;
                 }
@@ -197,7 +197,12 @@ impl Allowlist {
         self.find(name, program, rest)
     }
 
-    fn wrapped(&self, name: &str, wrapped: &Wrapped<'_>, start: &Start) -> Result<(), Problem> {
+    fn wrapped(
+        &self,
+        name: &str,
+        wrapped: &Wrapped<'_>,
+        start: &CommandStart,
+    ) -> Result<(), LineProblem> {
         for variable in &wrapped.assignments {
             refuse_variable(variable)?;
         }
@@ -213,7 +218,7 @@ impl Allowlist {
         Ok(())
     }
 
-    fn inner_line(&self, line: &Word, start: &Start) -> Result<(), Problem> {
+    fn inner_line(&self, line: &Word, start: &CommandStart) -> Result<(), LineProblem> {
         match line.known_text() {
             Some(text) => self.line(text, start.depth + 1),
             None => unclear(&format!(
@@ -223,7 +228,7 @@ impl Allowlist {
         }
     }
 
-    fn eval(&self, words: &[Word], start: &Start) -> Result<(), Problem> {
+    fn eval(&self, words: &[Word], start: &CommandStart) -> Result<(), LineProblem> {
         let known: Option<Vec<&str>> = words.iter().map(Word::known_text).collect();
         match known {
             Some(words) if !start.is_appended => self.line(&words.join(" "), start.depth + 1),
@@ -231,7 +236,7 @@ impl Allowlist {
         }
     }
 
-    fn trap(&self, words: &[Word], start: &Start) -> Result<(), Problem> {
+    fn trap(&self, words: &[Word], start: &CommandStart) -> Result<(), LineProblem> {
         let mut words = words.iter().skip_while(|word| word.text == "--");
         match words.next() {
             None => Ok(()),
@@ -241,7 +246,7 @@ impl Allowlist {
     }
 
     /// Looks for an entry that allows the program with the words behind it.
-    fn find(&self, name: &str, program: &str, rest: &[Word]) -> Result<(), Problem> {
+    fn find(&self, name: &str, program: &str, rest: &[Word]) -> Result<(), LineProblem> {
         let matches = |entry: &AllowedProgram| {
             let [own, first_words @ ..] = entry.words.as_slice() else {
                 return false;
@@ -271,13 +276,13 @@ impl Allowlist {
         let shown: Vec<&str> = std::iter::once(program)
             .chain(shown.map(|word| word.raw.as_str()))
             .collect();
-        Err(Problem::NotListed(shown.join(" ")))
+        Err(LineProblem::NotListed(shown.join(" ")))
     }
 }
 
 /// The way in which a command is started.
 #[derive(Debug, Default)]
-struct Start {
+struct CommandStart {
     depth: usize,
     /// The text in its words that others stand in for.
     replaces: Option<String>,
@@ -285,7 +290,7 @@ struct Start {
     is_appended: bool,
 }
 
-impl Start {
+impl CommandStart {
     fn below(&self, replaces: Option<String>, is_appended: bool) -> Self {
         Self {
             depth: self.depth + 1,
@@ -295,7 +300,7 @@ impl Start {
     }
 
     /// Refuses words that are replaced, where they decide what is started.
-    fn refuse_replaced(&self, words: &[Word], is_starter: bool) -> Result<(), Problem> {
+    fn refuse_replaced(&self, words: &[Word], is_starter: bool) -> Result<(), LineProblem> {
         let Some(replaced) = &self.replaces else {
             return Ok(());
         };
@@ -310,13 +315,13 @@ impl Start {
 
 /// The kinds of refusals, without the list.
 #[derive(Debug)]
-enum Problem {
+enum LineProblem {
     NotListed(String),
     Unclear(String),
 }
 
-fn unclear(what: &str) -> Result<(), Problem> {
-    Err(Problem::Unclear(what.to_owned()))
+fn unclear(what: &str) -> Result<(), LineProblem> {
+    Err(LineProblem::Unclear(what.to_owned()))
 }
 
 /// Tells whether a program starts what its words say.
@@ -333,7 +338,7 @@ fn system_name(program: &str) -> &str {
 }
 
 /// Refuses to set a variable that changes what names mean, or what is run unasked.
-fn refuse_variable(name: &str) -> Result<(), Problem> {
+fn refuse_variable(name: &str) -> Result<(), LineProblem> {
     const DECIDING: [&str; 7] = [
         "BASH_ENV",
         "ENV",
@@ -352,14 +357,14 @@ fn refuse_variable(name: &str) -> Result<(), Problem> {
 }
 
 /// Refuses text that some shells run where they expect a number or a variable.
-fn refuse_hidden(word: &Word) -> Result<(), Problem> {
+fn refuse_hidden(word: &Word) -> Result<(), LineProblem> {
     if word.text.contains("$(") || word.text.contains('`') {
         return unclear(&format!("the quoted substitution in `{}`", word.raw));
     }
     Ok(())
 }
 
-fn refuse_in_builtin(name: &str, words: &[Word]) -> Result<(), Problem> {
+fn refuse_in_builtin(name: &str, words: &[Word]) -> Result<(), LineProblem> {
     let sets_by_option = words
         .first()
         .is_some_and(|word| word.text.starts_with("-v"));
@@ -372,7 +377,7 @@ fn refuse_in_builtin(name: &str, words: &[Word]) -> Result<(), Problem> {
         if !SETTERS.contains(&name) {
             continue;
         }
-        if word.certainty == Certainty::Any && word.assigns.is_none() {
+        if word.certainty == WordCertainty::Any && word.assigns.is_none() {
             return unclear(&format!("`{}` as a variable", word.raw));
         }
         let variable = word.text.split(['=', '+']).next().unwrap_or_default();

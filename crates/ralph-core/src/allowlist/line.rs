@@ -9,7 +9,7 @@ pub(super) const DEEPEST: usize = 40;
 
 /// The number of words that a word becomes when the line runs, as far as its text tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Certainty {
+pub(super) enum WordCertainty {
     /// It is the text itself.
     Known,
     /// One word with another text.
@@ -22,7 +22,7 @@ pub(super) enum Certainty {
 pub(super) struct Word {
     /// Without quotes; expansions are left out.
     pub(super) text: String,
-    pub(super) certainty: Certainty,
+    pub(super) certainty: WordCertainty,
     /// As it stands in the line.
     pub(super) raw: String,
     is_quoted: bool,
@@ -34,7 +34,7 @@ impl Word {
     pub(super) fn known(text: &str) -> Self {
         Self {
             text: text.to_owned(),
-            certainty: Certainty::Known,
+            certainty: WordCertainty::Known,
             raw: text.to_owned(),
             is_quoted: true,
             assigns: None,
@@ -42,7 +42,7 @@ impl Word {
     }
 
     pub(super) fn known_text(&self) -> Option<&str> {
-        (self.certainty == Certainty::Known).then_some(self.text.as_str())
+        (self.certainty == WordCertainty::Known).then_some(self.text.as_str())
     }
 }
 
@@ -650,7 +650,7 @@ impl LineReader {
         let began = self.at;
         let mut word = Word {
             text: String::new(),
-            certainty: Certainty::Known,
+            certainty: WordCertainty::Known,
             raw: String::new(),
             is_quoted: false,
             assigns: None,
@@ -659,13 +659,13 @@ impl LineReader {
             if self.is_process_substitution() {
                 self.at += 2;
                 self.deeper(|reader| reader.list(&[], Some(')'), false))?;
-                word.certainty = Certainty::Any;
+                word.certainty = WordCertainty::Any;
                 continue;
             }
             if c == '(' && word.assigns.is_some() && word.raw_ends_with_equals(&self.chars, self.at)
             {
                 self.array()?;
-                word.certainty = Certainty::Any;
+                word.certainty = WordCertainty::Any;
                 continue;
             }
             if ends_word(c) {
@@ -683,7 +683,7 @@ impl LineReader {
             .iter()
             .collect();
         if matches!(word.raw.as_str(), "[" | "[[" | "{" | "}") {
-            word.certainty = Certainty::Known;
+            word.certainty = WordCertainty::Known;
         }
         Ok(word)
     }
@@ -745,7 +745,7 @@ impl LineReader {
             }
             '`' => {
                 self.backticks(false)?;
-                word.certainty = Certainty::Any;
+                word.certainty = WordCertainty::Any;
             }
             '{' if self.peek_at(1) == Some('}') => {
                 word.text.push_str("{}");
@@ -753,12 +753,12 @@ impl LineReader {
             }
             '=' => {
                 let before = word.text.strip_suffix('+').unwrap_or(&word.text);
-                let can_assign = !word.is_quoted && word.certainty == Certainty::Known;
+                let can_assign = !word.is_quoted && word.certainty == WordCertainty::Known;
                 if word.assigns.is_none() && can_assign && is_name(before) {
                     word.assigns = Some(before.to_owned());
                 }
                 if word.text.is_empty() {
-                    word.certainty = Certainty::Any;
+                    word.certainty = WordCertainty::Any;
                 }
                 word.text.push('=');
                 self.at += 1;
@@ -766,7 +766,7 @@ impl LineReader {
             c => {
                 let is_home = c == '~' && word.text.is_empty();
                 if is_home || matches!(c, '*' | '?' | '[' | '{') {
-                    word.certainty = Certainty::Any;
+                    word.certainty = WordCertainty::Any;
                 }
                 word.text.push(c);
                 self.at += 1;
@@ -776,9 +776,9 @@ impl LineReader {
     }
 
     /// From the opening quote on, behind the closing one.
-    fn double_quoted(&mut self, text: &mut String) -> Reading<Certainty> {
+    fn double_quoted(&mut self, text: &mut String) -> Reading<WordCertainty> {
         self.at += 1;
-        let mut certainty = Certainty::Known;
+        let mut certainty = WordCertainty::Known;
         loop {
             let Some(c) = self.peek() else {
                 return unclear("a quote is not closed");
@@ -800,7 +800,7 @@ impl LineReader {
                 '$' => certainty = certainty.max(self.expansion(true, text)?),
                 '`' => {
                     self.backticks(true)?;
-                    certainty = certainty.max(Certainty::One);
+                    certainty = certainty.max(WordCertainty::One);
                 }
                 c => {
                     if c == '\n' {
@@ -814,11 +814,11 @@ impl LineReader {
     }
 
     /// From the dollar sign on.
-    fn expansion(&mut self, in_quotes: bool, text: &mut String) -> Reading<Certainty> {
+    fn expansion(&mut self, in_quotes: bool, text: &mut String) -> Reading<WordCertainty> {
         let usual = if in_quotes {
-            Certainty::One
+            WordCertainty::One
         } else {
-            Certainty::Any
+            WordCertainty::Any
         };
         match self.peek_at(1) {
             Some('(') if self.peek_at(2) == Some('(') => self.arithmetic()?,
@@ -835,7 +835,7 @@ impl LineReader {
                     self.at += 1;
                     match next {
                         None => return unclear("a quote is not closed"),
-                        Some('\'') => return Ok(Certainty::One),
+                        Some('\'') => return Ok(WordCertainty::One),
                         Some('\\') if self.peek() == Some('\'') => {
                             return unclear("a quote in `$'…'`");
                         }
@@ -860,13 +860,13 @@ impl LineReader {
             }
             Some('@') => {
                 self.at += 2;
-                return Ok(Certainty::Any);
+                return Ok(WordCertainty::Any);
             }
             Some(c) if c.is_ascii_digit() || "*#?-$!".contains(c) => self.at += 2,
             _ => {
                 text.push('$');
                 self.at += 1;
-                return Ok(Certainty::Known);
+                return Ok(WordCertainty::Known);
             }
         }
         Ok(usual)
@@ -901,13 +901,13 @@ impl LineReader {
     }
 
     /// `${…}`.
-    fn parameter(&mut self) -> Reading<Certainty> {
+    fn parameter(&mut self) -> Reading<WordCertainty> {
         self.at += 2;
         let began = self.at;
         if self.peek().is_none_or(|c| c.is_whitespace() || c == '|') {
             return unclear("`${` with a space");
         }
-        let mut certainty = Certainty::One;
+        let mut certainty = WordCertainty::One;
         loop {
             let Some(c) = self.peek() else {
                 return unclear("`${` is not closed");
@@ -924,7 +924,7 @@ impl LineReader {
                 }
                 c => {
                     if c == '@' {
-                        certainty = Certainty::Any;
+                        certainty = WordCertainty::Any;
                     }
                     self.at += 1;
                 }

@@ -272,6 +272,19 @@ impl Wrapper {
 /// Programs that read commands, as `-c` has them.
 pub(super) const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
 
+/// Long options that some shells also take with one dash.
+const LONG_OPTIONS: [&str; 9] = [
+    "debugger",
+    "init-file",
+    "login",
+    "noediting",
+    "noprofile",
+    "norc",
+    "posix",
+    "rcfile",
+    "restricted",
+];
+
 /// Returns the word that a shell takes for its line, if it is given one by `-c`.
 pub(super) fn line_of_shell<'a>(words: &'a [Word]) -> Result<Option<&'a Word>, String> {
     let mut rest = words.iter();
@@ -295,6 +308,9 @@ pub(super) fn line_of_shell<'a>(words: &'a [Word]) -> Result<Option<&'a Word>, S
             }
             continue;
         }
+        if LONG_OPTIONS.contains(&option) {
+            return Err(format!("the option `{text}` of a shell"));
+        }
         has_line |= option.contains('c') && text.starts_with('-');
         if option.contains(['o', 'O'])
             && rest.next().is_none_or(|value| value.known_text().is_none())
@@ -314,15 +330,18 @@ pub(super) fn commands_of_find(words: &[Word]) -> Result<Vec<&[Word]>, String> {
     let mut rest = words;
     while let [word, behind @ ..] = rest {
         rest = behind;
-        if word.certainty == super::line::Certainty::Any {
+        if word.certainty == super::line::WordCertainty::Any {
             return Err(format!("`{}` among the words of find (quote it)", word.raw));
         }
         if !["-exec", "-execdir", "-ok", "-okdir"].contains(&word.text.as_str()) {
             continue;
         }
-        let end = rest
-            .iter()
-            .position(|word| [";", "+"].contains(&word.text.as_str()));
+        let mut ends = (0..rest.len()).filter(|at| {
+            let text = |at: usize| rest.get(at).map(|word| word.text.as_str());
+            let is_behind_file = *at > 0 && text(*at - 1) == Some("{}");
+            text(*at) == Some(";") || (text(*at) == Some("+") && is_behind_file)
+        });
+        let end = ends.next();
         let Some(end) = end.filter(|end| *end > 0) else {
             return Err(format!("`{}` of find without an end", word.text));
         };

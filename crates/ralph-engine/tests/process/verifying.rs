@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use ralph_core::allowlist::Allowlist;
 use ralph_core::secret::Redaction;
 use ralph_core::task::VerifyCommand;
 use ralph_core::verify::{CommandOutcome, VerifyReport};
@@ -82,6 +83,28 @@ async fn all_commands_run_also_after_a_failure() {
          $ sh -c 'kill -TERM $$'\n[ended by signal 15]\n\
          $ printf '%s|' 'a b' '$HOME'\na b|$HOME|[passed]\n"
     );
+}
+
+#[tokio::test]
+async fn a_command_that_is_not_listed_is_not_started_and_the_rest_still_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let commands = [shell("echo a > a; touch b"), shell("echo c > c")];
+    for containment in tight_containments() {
+        let context = VerifyContext {
+            allowed: Allowlist::new(&["cat".to_owned()]),
+            ..context(dir.path(), containment)
+        };
+        let (report, _) = run(&commands, &context).await;
+        assert_eq!(
+            report.commands[0].outcome,
+            CommandOutcome::NotStarted {
+                why: "`touch` is not in `safety.allowed_commands` (cat)".into()
+            }
+        );
+        assert!(report.commands[1].passed());
+    }
+    let made = |name: &str| dir.path().join(name).exists();
+    assert!(!made("a") && !made("b") && made("c"));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
 mod allowance;
+mod allowing;
 mod answering;
 mod caches;
 mod checkpoints;

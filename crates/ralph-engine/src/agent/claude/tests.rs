@@ -102,3 +102,71 @@ fn a_version_before_those_that_were_tried_is_doubtful() {
     };
     assert!(problem.why.contains("older than 2.1"), "{}", problem.why);
 }
+
+fn guard() -> CommandGuard {
+    let list = ["cargo".to_owned()];
+    let guard = CommandGuard::install(
+        CommandCheck::Setting,
+        &list,
+        "/bin/ralph".into(),
+        Path::new("/nowhere"),
+    );
+    guard.unwrap().unwrap()
+}
+
+#[test]
+fn the_check_of_commands_is_added_to_the_settings_of_a_person() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = r#"{"env":{"A":"b"},"disableAllHooks":true,"hooks":{"Stop":[],"PreToolUse":[{"matcher":"Edit"}]}}"#;
+    std::fs::write(folder.path().join("own.json"), own).unwrap();
+    std::fs::write(folder.path().join("list.json"), "[1]").unwrap();
+    let merged = |own: Option<&str>| with_check(own.map(str::to_owned), folder.path(), &guard());
+    let check = r#"{"hooks":[{"command":"'/bin/ralph' '__allow-command' '[\"cargo\"]' || exit 2","timeout":60,"type":"command"}],"matcher":"Bash|Monitor"}"#;
+    let check: Value = serde_json::from_str(check).unwrap();
+    let alone = json!({"disableAllHooks": false, "hooks": {"PreToolUse": [check]}});
+    let both = json!({
+        "env": {"A": "b"}, "disableAllHooks": false,
+        "hooks": {"Stop": [], "PreToolUse": [check, {"matcher": "Edit"}]},
+    });
+    for (own, expected) in [
+        (None, &alone),
+        (Some("list.json"), &alone),
+        (Some("own.json"), &both),
+        (Some(own), &both),
+    ] {
+        let found: Value = serde_json::from_str(&merged(own)).unwrap();
+        assert_eq!(&found, expected, "{own:?}");
+    }
+    // Claude Code does not start with these.
+    assert_eq!(merged(Some("absent.json")), "absent.json");
+    assert_eq!(merged(Some("{broken")), "{broken");
+}
+
+fn setup(config: &Config, guard: Option<CommandGuard>) -> AgentSetup<'_> {
+    AgentSetup {
+        config,
+        custom: None,
+        is_root: false,
+        guard,
+    }
+}
+
+#[test]
+fn settings_among_its_arguments_do_not_take_the_check_away() {
+    let mut config = Config::default();
+    config.claude.args = ["--settings", r#"{"env":{}}"#, "--debug", "--settings={}"]
+        .map(str::to_owned)
+        .to_vec();
+    let claude = Claude::new(&setup(&config, Some(guard())));
+    let args = claude.common_arguments(&[], Path::new("/repo"));
+    let settings: Vec<&String> = args
+        .iter()
+        .filter(|arg| arg.starts_with("--settings"))
+        .collect();
+    assert_eq!(settings, ["--settings"]);
+    assert!(args.contains(&"--debug".to_owned()));
+    assert!(claude.checks_commands());
+    config.claude.args = vec!["--bare".to_owned()];
+    assert!(!Claude::new(&setup(&config, Some(guard()))).checks_commands());
+    assert!(!Claude::new(&setup(&config, None)).checks_commands());
+}

@@ -1,6 +1,8 @@
 //! Checks of the configuration, the tasks and the verify commands.
 
-use ralph_core::{board::Board, task::VerifyCommand, verify::required_programs};
+use ralph_core::{
+    allowlist::Allowlist, board::Board, task::VerifyCommand, verify::required_programs,
+};
 use ralph_engine::{lock::Lock, loop_runner::check_configured_paths, source::FindError};
 
 use super::{Check, programs};
@@ -81,7 +83,13 @@ fn verify(project: &Project) -> Vec<Check> {
                     add `verification.commands` to ralph.yaml";
         return vec![check.hint(hint)];
     }
+    let list = Allowlist::new(&project.config().safety.allowed_commands);
     let check = |command: &VerifyCommand| {
+        let refusal = list.as_ref().map(|list| list.check_command(command));
+        if let Some(Err(refusal)) = refusal {
+            return Check::problem("verify", format!("`{command}`: {refusal}"))
+                .hint("add what it needs to `safety.allowed_commands`, or change the command");
+        }
         let found = |program: &str| programs::find(program, project.root()).is_some();
         let mut needed = required_programs(command).into_iter();
         let missing = needed.find(|program| !found(program));
