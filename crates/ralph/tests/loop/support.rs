@@ -115,16 +115,19 @@ impl Project {
     }
 
     pub(crate) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        let value = value.into();
+        // In place a sandbox keeps the git folder and settings as they are: nothing would be put back.
+        if name == "RALPH_WORKSPACE_MODE" && value == "in_place" {
+            self = self.env("RALPH_SAFETY_SANDBOX", "off");
+        }
         self.env.retain(|(known, _)| known != name);
-        self.env.push((name.into(), value.into()));
+        self.env.push((name.into(), value));
         self
     }
 
-    /// Has agents work in the project's own folder, not in a layer over it, and without a sandbox, which would
-    /// keep the git folder and settings as they are.
+    /// Has agents work in the project's own folder, not in a layer over it.
     pub(crate) fn in_place(self) -> Self {
         self.env("RALPH_WORKSPACE_MODE", "in_place")
-            .env("RALPH_SAFETY_SANDBOX", "off")
     }
 
     pub(crate) fn start_in(mut self, folder: impl AsRef<Path>) -> Self {

@@ -57,14 +57,8 @@ pub(crate) fn patient(project: Project, mode: &str) -> Project {
         ("RALPH_BREAKER_FAILURES", "1000"),
         ("RALPH_BREAKER_WINDOW", "1000"),
     ];
-    let project = vars
-        .into_iter()
-        .fold(project, |project, (name, value)| project.env(name, value));
-    match mode {
-        // What is put back there, a sandbox would not let it write.
-        "in_place" => project.in_place(),
-        _ => project,
-    }
+    vars.into_iter()
+        .fold(project, |project, (name, value)| project.env(name, value))
 }
 
 /// Gives every task its usual attempts, for a case in which a second run has to do better.
