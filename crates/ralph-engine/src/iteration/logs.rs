@@ -1,11 +1,12 @@
 //! The logs of an iteration in `.ralph/logs/`: a readable one, the agent's raw stream, the record.
 
 use std::{
+    borrow::Cow,
     io::Write as _,
     path::{Path, PathBuf},
 };
 
-use ralph_core::{agent::AgentEvent, event::Event, record::IterationRecord};
+use ralph_core::{agent::AgentEvent, event::Event, record::IterationRecord, secret::Redaction};
 
 use crate::{
     clock::Clock,
@@ -147,6 +148,29 @@ impl IterationFiles {
             std::fs::rename(&new, &self.record)
         };
         write().map_err(|e| file_error("write", &self.record, e))
+    }
+
+    /// Hides secrets in files of an agent that were set aside beside the logs of iteration `n`.
+    pub(crate) fn hide_in_set_aside(
+        root: &Path,
+        n: u64,
+        redaction: &Redaction,
+    ) -> Result<(), LoopError> {
+        let own = ["txt", "stream", "json"].map(|suffix| format!("iteration-{n}.{suffix}"));
+        let begins = [format!("iteration-{n}."), format!("iteration-{n}-")];
+        let entries = std::fs::read_dir(root.join(LOGS)).into_iter().flatten();
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if own.contains(&name) || !begins.iter().any(|begin| name.starts_with(begin)) {
+                continue;
+            }
+            let path = entry.path();
+            let bytes = plain_file::read(&path).unwrap_or_default();
+            if let Cow::Owned(hidden) = redaction.hide_bytes(&bytes) {
+                std::fs::write(&path, hidden).map_err(|e| file_error("write", &path, e))?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether iteration `n` has logs here, and no record beside them.

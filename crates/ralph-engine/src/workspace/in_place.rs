@@ -25,7 +25,7 @@ use crate::{
         ChangedBy, GitError, Guard, GuardedFiles, History, Oid, RefGuard, Replay, ReplayRequest,
         Repo, ResetSpec, SavedFile, StageSpec, Staged,
     },
-    iteration::{Findings, LOGS},
+    iteration::{Findings, IterationFiles, LOGS},
     journal_text::{oid, paths_from_text},
     layer::{Layer, LayerSpace},
     plain_file::{self, FileStamp},
@@ -590,6 +590,10 @@ impl InPlace<'_> {
             found
                 .flags
                 .extend(artefacts.put_back(job, &self.policy.secrets)?);
+        }
+        if !found.flags.is_empty() {
+            // Whatever was set aside is named by one of them.
+            IterationFiles::hide_in_set_aside(self.root, job.number, &self.policy.secrets)?;
         }
         let mut progress_edited = false;
         if wrote.progress {

@@ -186,6 +186,25 @@ fn g08_a_secret_in_the_state_of_a_project_stays_out_of_it(mode: &str) {
 }
 modes!(g08_a_secret_in_the_state_of_a_project_stays_out_of_it);
 
+fn g08_a_secret_in_a_file_that_is_set_aside_is_hidden_there(mode: &str) {
+    let bad = format!(
+        "work; t=$({}); mkdir -p .ralph/tasks; \
+         printf 'id: X\\ntitle: use %s\\nstatus: pending\\n' \"$t\" > .ralph/tasks/X.yaml",
+        printed()
+    );
+    let project =
+        patient(Project::with_stories(&[story("A")]), mode).script(&script(&[("A", &bad)]));
+    let ran = project.run(&[]).expect(0);
+    assert_flagged(&ran, &["X.yaml", "kept as"], mode);
+    assert_nowhere(&project, &ran.all(), mode);
+    let kept = holders(
+        &[&project.repo.path(".ralph/logs")],
+        "title: use [redacted]",
+    );
+    assert_eq!(kept.len(), 1, "{mode}: {kept:?}");
+}
+modes!(g08_a_secret_in_a_file_that_is_set_aside_is_hidden_there);
+
 fn g08_a_secret_in_agents_md_reaches_no_prompt(mode: &str) {
     let project = patient(Project::with_stories(&[story("A")]), mode).command(KEEPS_PROMPTS);
     let text = format!("Deploy with {}.\n", secret());
