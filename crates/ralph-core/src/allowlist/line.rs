@@ -429,7 +429,7 @@ impl LineReader {
             loop {
                 self.skip_blanks()?;
                 match self.peek() {
-                    Some(c) if matches!(c, ';' | '\n') => break,
+                    Some(';' | '\n') => break,
                     Some(c) if !ends_word(c) || self.is_process_substitution() => {
                         self.word()?;
                     }

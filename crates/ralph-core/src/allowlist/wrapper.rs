@@ -286,7 +286,7 @@ const LONG_OPTIONS: [&str; 9] = [
 ];
 
 /// Returns the word that a shell takes for its line, if it is given one by `-c`.
-pub(super) fn line_of_shell<'a>(words: &'a [Word]) -> Result<Option<&'a Word>, String> {
+pub(super) fn line_of_shell(words: &[Word]) -> Result<Option<&Word>, String> {
     let mut rest = words.iter();
     let mut has_line = false;
     while let Some(word) = rest.next() {

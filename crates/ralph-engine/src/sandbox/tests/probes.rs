@@ -124,6 +124,82 @@ fn reading() -> Vec<Probe> {
     probes
 }
 
+const WRITES: &[(&str, &str)] = &[
+    ("another project", r#"echo x >"$DIR/other/secret.txt""#),
+    (
+        "beside another project's file",
+        r#"echo x >"$DIR/other/new.txt""#,
+    ),
+    ("the journal", r#"echo x >"$DIR/data/ralph.db""#),
+    ("/etc", "echo x >/etc/ralph-probe"),
+    ("/etc/ld.so.preload", "echo x >/etc/ld.so.preload"),
+    ("/etc/profile.d", "echo x >/etc/profile.d/ralph-probe.sh"),
+    ("/etc/cron.d", "echo x >/etc/cron.d/ralph-probe"),
+    ("/usr", "echo x >/usr/ralph-probe"),
+    ("/usr/local/bin", "echo x >/usr/local/bin/ralph-probe"),
+    ("/opt", "echo x >/opt/ralph-probe"),
+    ("/", "echo x >/ralph-probe"),
+    (
+        "/var/spool",
+        "mkdir -p /var/spool/cron && echo x >/var/spool/cron/ralph-probe",
+    ),
+    ("/var/lib", "echo x >/var/lib/ralph-probe"),
+    ("/run", "mkdir -p /run && echo x >/run/ralph-probe"),
+    ("/boot", "mkdir -p /boot && echo x >/boot/ralph-probe"),
+    ("/srv", "mkdir -p /srv && echo x >/srv/ralph-probe"),
+    ("/mnt", "mkdir -p /mnt && echo x >/mnt/ralph-probe"),
+    (
+        "/dev/mem",
+        "test -c /dev/mem && dd if=/dev/zero of=/dev/mem count=0",
+    ),
+    ("/dev/kmsg", "test -c /dev/kmsg && echo x >/dev/kmsg"),
+    (
+        "a disk",
+        "for disk in /dev/vda /dev/sda /dev/nvme0n1 /dev/loop0; do dd if=$disk of=/dev/null count=1 && break; done",
+    ),
+    (
+        "a node of a disk that it makes",
+        "mknod disk b 254 0 && dd if=disk of=/dev/null count=1",
+    ),
+    (
+        "/sys/kernel/uevent_helper",
+        "echo /bin/true >/sys/kernel/uevent_helper",
+    ),
+    (
+        "/sys/power/state",
+        "test -w /sys/power/state && echo x >/sys/power/state",
+    ),
+    (
+        "a cgroup",
+        "mkdir /sys/fs/cgroup/ralph-probe || mkdir /sys/fs/cgroup/memory/ralph-probe",
+    ),
+    (
+        "a cgroup's release agent",
+        "echo /bin/true >/sys/fs/cgroup/release_agent || echo /bin/true >/sys/fs/cgroup/memory/release_agent",
+    ),
+];
+
+const KERNEL_SETTINGS: &[&str] = &[
+    "kernel/core_pattern",
+    "kernel/modprobe",
+    "kernel/hotplug",
+    "kernel/hostname",
+    "kernel/domainname",
+    "kernel/sysrq",
+    "kernel/panic",
+    "kernel/randomize_va_space",
+    "kernel/yama/ptrace_scope",
+    "kernel/unprivileged_bpf_disabled",
+    "kernel/usermodehelper/bset",
+    "vm/drop_caches",
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+    "fs/file-max",
+    "fs/binfmt_misc/register",
+    "fs/protected_symlinks",
+    "net/ipv4/ip_forward",
+];
+
 fn writing() -> Vec<Probe> {
     let mut probes: Vec<Probe> = PRIVATE
         .iter()
@@ -136,61 +212,7 @@ fn writing() -> Vec<Probe> {
             probe(Keeps::All, format!("writes ~/{path}"), script)
         })
         .collect();
-    let others = [
-        ("another project", r#"echo x >"$DIR/other/secret.txt""#),
-        (
-            "beside another project's file",
-            r#"echo x >"$DIR/other/new.txt""#,
-        ),
-        ("the journal", r#"echo x >"$DIR/data/ralph.db""#),
-        ("/etc", "echo x >/etc/ralph-probe"),
-        ("/etc/ld.so.preload", "echo x >/etc/ld.so.preload"),
-        ("/etc/profile.d", "echo x >/etc/profile.d/ralph-probe.sh"),
-        ("/etc/cron.d", "echo x >/etc/cron.d/ralph-probe"),
-        ("/usr", "echo x >/usr/ralph-probe"),
-        ("/usr/local/bin", "echo x >/usr/local/bin/ralph-probe"),
-        ("/opt", "echo x >/opt/ralph-probe"),
-        ("/", "echo x >/ralph-probe"),
-        (
-            "/var/spool",
-            "mkdir -p /var/spool/cron && echo x >/var/spool/cron/ralph-probe",
-        ),
-        ("/var/lib", "echo x >/var/lib/ralph-probe"),
-        ("/run", "mkdir -p /run && echo x >/run/ralph-probe"),
-        ("/boot", "mkdir -p /boot && echo x >/boot/ralph-probe"),
-        ("/srv", "mkdir -p /srv && echo x >/srv/ralph-probe"),
-        ("/mnt", "mkdir -p /mnt && echo x >/mnt/ralph-probe"),
-        (
-            "/dev/mem",
-            "test -c /dev/mem && dd if=/dev/zero of=/dev/mem count=0",
-        ),
-        ("/dev/kmsg", "test -c /dev/kmsg && echo x >/dev/kmsg"),
-        (
-            "a disk",
-            "for disk in /dev/vda /dev/sda /dev/nvme0n1 /dev/loop0; do dd if=$disk of=/dev/null count=1 && break; done",
-        ),
-        (
-            "a node of a disk that it makes",
-            "mknod disk b 254 0 && dd if=disk of=/dev/null count=1",
-        ),
-        (
-            "/sys/kernel/uevent_helper",
-            "echo /bin/true >/sys/kernel/uevent_helper",
-        ),
-        (
-            "/sys/power/state",
-            "test -w /sys/power/state && echo x >/sys/power/state",
-        ),
-        (
-            "a cgroup",
-            "mkdir /sys/fs/cgroup/ralph-probe || mkdir /sys/fs/cgroup/memory/ralph-probe",
-        ),
-        (
-            "a cgroup's release agent",
-            "echo /bin/true >/sys/fs/cgroup/release_agent || echo /bin/true >/sys/fs/cgroup/memory/release_agent",
-        ),
-    ];
-    probes.extend(others.map(|(name, script)| {
+    probes.extend(WRITES.iter().map(|(name, script)| {
         probe(
             Keeps::All,
             format!("writes {name}"),
@@ -228,27 +250,7 @@ fn writing() -> Vec<Probe> {
             script,
         )
     }));
-    let settings = [
-        "kernel/core_pattern",
-        "kernel/modprobe",
-        "kernel/hotplug",
-        "kernel/hostname",
-        "kernel/domainname",
-        "kernel/sysrq",
-        "kernel/panic",
-        "kernel/randomize_va_space",
-        "kernel/yama/ptrace_scope",
-        "kernel/unprivileged_bpf_disabled",
-        "kernel/usermodehelper/bset",
-        "vm/drop_caches",
-        "vm/overcommit_memory",
-        "vm/panic_on_oom",
-        "fs/file-max",
-        "fs/binfmt_misc/register",
-        "fs/protected_symlinks",
-        "net/ipv4/ip_forward",
-    ];
-    probes.extend(settings.map(|name| {
+    probes.extend(KERNEL_SETTINGS.iter().map(|name| {
         let script = format!("cat /proc/sys/{name} >/proc/sys/{name} && echo OPEN; echo 1 >/proc/sys/{name} && echo OPEN");
         probe(Keeps::All, format!("writes the setting {name}"), script)
     }));
@@ -368,135 +370,136 @@ fn services() -> Vec<Probe> {
     probes
 }
 
+const CALLS: &[(&str, &str)] = &[
+    (
+        "io_uring_setup",
+        "libc.syscall(425, 8, ctypes.create_string_buffer(256))",
+    ),
+    ("io_uring_enter", "libc.syscall(426, 0, 0, 0, 0, 0, 0)"),
+    ("io_uring_register", "libc.syscall(427, 0, 0, 0, 0)"),
+    (
+        "io_uring_setup of x32",
+        "libc.syscall(0x40000000 + 425, 8, ctypes.create_string_buffer(256))",
+    ),
+    ("getpid of x32", "libc.syscall(0x40000000 + 39)"),
+    ("keyctl", "libc.syscall(250, 0, -3, 1)"),
+    (
+        "add_key",
+        "libc.syscall(248, b'user', b'probe', b'x', 1, -3)",
+    ),
+    (
+        "request_key",
+        "libc.syscall(249, b'user', b'probe', None, -3)",
+    ),
+    (
+        "bpf",
+        "libc.syscall(321, 0, ctypes.create_string_buffer(128), 128)",
+    ),
+    (
+        "perf_event_open",
+        "libc.syscall(298, ctypes.create_string_buffer(b'\\x01' + b'\\0' * 127), 0, -1, -1, 0)",
+    ),
+    ("userfaultfd", "libc.syscall(323, 0)"),
+    ("init_module", "libc.syscall(175, b'x', 1, b'')"),
+    ("finit_module", "libc.syscall(313, 0, b'', 0)"),
+    ("delete_module", "libc.syscall(176, b'dummy', 0)"),
+    ("kexec_load", "libc.syscall(246, 0, 0, None, 0)"),
+    (
+        "open_by_handle_at",
+        "libc.syscall(304, os.open('/', 0), ctypes.create_string_buffer(b'\\x08\\0\\0\\0\\x01\\0\\0\\0\\x02' + b'\\0' * 7), 0)",
+    ),
+    (
+        "reboot",
+        "libc.syscall(169, 0xfee1dead, 672274793, 0x89abcdef)",
+    ),
+    ("acct", "libc.acct(None)"),
+    (
+        "settimeofday",
+        "libc.settimeofday(ctypes.create_string_buffer(16), None)",
+    ),
+    (
+        "clock_settime",
+        "libc.syscall(227, 0, ctypes.create_string_buffer(16))",
+    ),
+    ("swapon", "libc.syscall(167, b'/dev/zero', 0)"),
+    ("swapoff", "libc.syscall(168, b'/dev/zero')"),
+    (
+        "syslog",
+        "libc.syscall(103, 3, ctypes.create_string_buffer(64), 64)",
+    ),
+    (
+        "a socket to the host of a machine",
+        "socket.socket(40, socket.SOCK_STREAM).fileno()",
+    ),
+    (
+        "a raw packet socket",
+        "socket.socket(17, socket.SOCK_RAW).fileno()",
+    ),
+    (
+        "a raw internet socket",
+        "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1).fileno()",
+    ),
+    (
+        "an express data path socket",
+        "socket.socket(44, socket.SOCK_RAW).fileno()",
+    ),
+    (
+        "typing into a terminal",
+        "__import__('fcntl').ioctl(os.openpty()[0], 0x5412, b'x') and 0",
+    ),
+    (
+        "a program of 32 bits",
+        "1 if os.path.exists('/nonexistent') else -1",
+    ),
+    (
+        "ptrace of the first process",
+        "libc.ptrace(16, 1, None, None)",
+    ),
+    (
+        "ptrace of the parent",
+        "libc.ptrace(16, os.getppid() if os.getppid() != 0 else 1, None, None) if os.getppid() in (0, 1) else -1",
+    ),
+    (
+        "killing the first process",
+        "1 if (os.kill(1, 9) or True) and not os.path.exists('/proc/1') else -1",
+    ),
+    (
+        "a higher limit of files",
+        "__import__('resource').setrlimit(__import__('resource').RLIMIT_NOFILE, (1 << 30, 1 << 30))",
+    ),
+    ("a higher priority", "os.nice(-5)"),
+    ("root's user", "os.setuid(0) if os.getuid() != 0 else -1"),
+    ("another user", "os.setuid(4242)"),
+    ("another group", "os.setgid(4242)"),
+    ("other groups", "os.setgroups([4242])"),
+    (
+        "gaining rights again",
+        "-1 if libc.prctl(39, 0, 0, 0, 0) == 1 else 0",
+    ),
+    (
+        "a capability",
+        "-1 if 'CapEff:\\t0000000000000000' in open('/proc/self/status').read() else 0",
+    ),
+    (
+        "a capability for programs that it starts",
+        "-1 if 'CapBnd:\\t0000000000000000' in open('/proc/self/status').read() or os.getuid() != 0 else 0",
+    ),
+    (
+        "no filter of calls",
+        "-1 if 'Seccomp:\\t2' in open('/proc/self/status').read() else 0",
+    ),
+];
+
 fn calls() -> Vec<Probe> {
-    let all = [
-        (
-            "io_uring_setup",
-            "libc.syscall(425, 8, ctypes.create_string_buffer(256))",
-        ),
-        ("io_uring_enter", "libc.syscall(426, 0, 0, 0, 0, 0, 0)"),
-        ("io_uring_register", "libc.syscall(427, 0, 0, 0, 0)"),
-        (
-            "io_uring_setup of x32",
-            "libc.syscall(0x40000000 + 425, 8, ctypes.create_string_buffer(256))",
-        ),
-        ("getpid of x32", "libc.syscall(0x40000000 + 39)"),
-        ("keyctl", "libc.syscall(250, 0, -3, 1)"),
-        (
-            "add_key",
-            "libc.syscall(248, b'user', b'probe', b'x', 1, -3)",
-        ),
-        (
-            "request_key",
-            "libc.syscall(249, b'user', b'probe', None, -3)",
-        ),
-        (
-            "bpf",
-            "libc.syscall(321, 0, ctypes.create_string_buffer(128), 128)",
-        ),
-        (
-            "perf_event_open",
-            "libc.syscall(298, ctypes.create_string_buffer(b'\\x01' + b'\\0' * 127), 0, -1, -1, 0)",
-        ),
-        ("userfaultfd", "libc.syscall(323, 0)"),
-        ("init_module", "libc.syscall(175, b'x', 1, b'')"),
-        ("finit_module", "libc.syscall(313, 0, b'', 0)"),
-        ("delete_module", "libc.syscall(176, b'dummy', 0)"),
-        ("kexec_load", "libc.syscall(246, 0, 0, None, 0)"),
-        (
-            "open_by_handle_at",
-            "libc.syscall(304, os.open('/', 0), ctypes.create_string_buffer(b'\\x08\\0\\0\\0\\x01\\0\\0\\0\\x02' + b'\\0' * 7), 0)",
-        ),
-        (
-            "reboot",
-            "libc.syscall(169, 0xfee1dead, 672274793, 0x89abcdef)",
-        ),
-        ("acct", "libc.acct(None)"),
-        (
-            "settimeofday",
-            "libc.settimeofday(ctypes.create_string_buffer(16), None)",
-        ),
-        (
-            "clock_settime",
-            "libc.syscall(227, 0, ctypes.create_string_buffer(16))",
-        ),
-        ("swapon", "libc.syscall(167, b'/dev/zero', 0)"),
-        ("swapoff", "libc.syscall(168, b'/dev/zero')"),
-        (
-            "syslog",
-            "libc.syscall(103, 3, ctypes.create_string_buffer(64), 64)",
-        ),
-        (
-            "a socket to the host of a machine",
-            "socket.socket(40, socket.SOCK_STREAM).fileno()",
-        ),
-        (
-            "a raw packet socket",
-            "socket.socket(17, socket.SOCK_RAW).fileno()",
-        ),
-        (
-            "a raw internet socket",
-            "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1).fileno()",
-        ),
-        (
-            "an express data path socket",
-            "socket.socket(44, socket.SOCK_RAW).fileno()",
-        ),
-        (
-            "typing into a terminal",
-            "__import__('fcntl').ioctl(os.openpty()[0], 0x5412, b'x') and 0",
-        ),
-        (
-            "a program of 32 bits",
-            "1 if os.path.exists('/nonexistent') else -1",
-        ),
-        (
-            "ptrace of the first process",
-            "libc.ptrace(16, 1, None, None)",
-        ),
-        (
-            "ptrace of the parent",
-            "libc.ptrace(16, os.getppid() if os.getppid() != 0 else 1, None, None) if os.getppid() in (0, 1) else -1",
-        ),
-        (
-            "killing the first process",
-            "1 if (os.kill(1, 9) or True) and not os.path.exists('/proc/1') else -1",
-        ),
-        (
-            "a higher limit of files",
-            "__import__('resource').setrlimit(__import__('resource').RLIMIT_NOFILE, (1 << 30, 1 << 30))",
-        ),
-        ("a higher priority", "os.nice(-5)"),
-        ("root's user", "os.setuid(0) if os.getuid() != 0 else -1"),
-        ("another user", "os.setuid(4242)"),
-        ("another group", "os.setgid(4242)"),
-        ("other groups", "os.setgroups([4242])"),
-        (
-            "gaining rights again",
-            "-1 if libc.prctl(39, 0, 0, 0, 0) == 1 else 0",
-        ),
-        (
-            "a capability",
-            "-1 if 'CapEff:\\t0000000000000000' in open('/proc/self/status').read() else 0",
-        ),
-        (
-            "a capability for programs that it starts",
-            "-1 if 'CapBnd:\\t0000000000000000' in open('/proc/self/status').read() or os.getuid() != 0 else 0",
-        ),
-        (
-            "no filter of calls",
-            "-1 if 'Seccomp:\\t2' in open('/proc/self/status').read() else 0",
-        ),
-    ];
     // The first process is a stranger's where there is no PID namespace.
-    all.map(|(name, code)| {
-        let keeps = match name {
+    let probes = CALLS.iter().map(|(name, code)| {
+        let keeps = match *name {
             "a capability" | "a capability for programs that it starts" => Keeps::Namespaces,
             _ => Keeps::All,
         };
         call(keeps, name, code)
-    })
-    .into()
+    });
+    probes.collect()
 }
 
 fn all_probes() -> Vec<Probe> {
