@@ -359,12 +359,11 @@ impl Claude {
 
     /// The arguments that a person set, and the settings for the run: theirs, with the check of commands added.
     fn settings(&self, cwd: &Path) -> (Vec<String>, Option<String>) {
-        let (own, mut args) = (self.options.settings.clone(), self.options.args.clone());
+        let (mut own, mut args) = (self.options.settings.clone(), self.options.args.clone());
         let Some(guard) = &self.guard else {
             return (args, own);
         };
         // Only the last one would count.
-        let mut own = own;
         while let Some(at) = args
             .iter()
             .position(|arg| arg == "--settings" || arg.starts_with("--settings="))
