@@ -34,8 +34,9 @@ impl TryFrom<SandboxWord> for SandboxMode {
             SandboxWord::Flag(false) => Ok(Self::Off),
             SandboxWord::Name(name) => match name.as_str() {
                 "auto" => Ok(Self::Auto),
-                "required" => Ok(Self::Required),
-                "off" => Ok(Self::Off),
+                // A variable of the environment is a text.
+                "required" | "true" => Ok(Self::Required),
+                "off" | "false" => Ok(Self::Off),
                 other => Err(format!(
                     "`{other}` is none of `auto`, `required` (or true) and `off` (or false)"
                 )),
@@ -68,7 +69,10 @@ impl JsonSchema for SandboxMode {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "The sandbox around agents and verify commands.",
-            "enum": ["auto", "required", "off", true, false],
+            "anyOf": [
+                { "type": "string", "enum": ["auto", "required", "off", "true", "false"] },
+                { "type": "boolean" },
+            ],
         })
     }
 }

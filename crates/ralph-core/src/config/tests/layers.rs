@@ -270,8 +270,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 128);
-    assert_eq!(names.len(), 128);
+    assert_eq!(unique.len(), 135);
+    assert_eq!(names.len(), 135);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 
@@ -382,6 +382,12 @@ fn a_sandbox_is_a_word_or_yes_and_no() {
     for text in ["on", "1", "[]", "Required"] {
         assert!(mode(text).is_err(), "{text}");
     }
+    let layers = Layers {
+        env: env(&[("RALPH_SAFETY_SANDBOX", "true")]),
+        ..Layers::default()
+    };
+    let resolved = resolve(&layers).unwrap();
+    assert_eq!(resolved.config.safety.sandbox, SandboxMode::Required);
 }
 
 #[test]
