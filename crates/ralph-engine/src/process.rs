@@ -90,7 +90,7 @@ pub fn try_mounts(
     platform::try_mounts(plan, trial, containment)
 }
 
-/// What all programs that this process has started use together.
+/// The use that all programs which this process has started make of the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TreeUse {
     pub processes: u64,

@@ -41,7 +41,7 @@ use crate::process::{
     SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, TrialFailure, try_sandbox,
 };
 
-/// What a sandbox is made from.
+/// The facts that a sandbox is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct SandboxRequest<'a> {
     pub safety: &'a SafetyConfig,
@@ -118,7 +118,7 @@ pub enum SandboxUser<'a> {
     Command,
 }
 
-/// What a program in a sandbox needs as long as it runs.
+/// The needs of a program in a sandbox as long as it runs.
 #[derive(Debug)]
 pub struct Enclosure {
     home: SandboxHome,

@@ -217,7 +217,7 @@ async fn run_command(
         .with_tests(tests.finish().or_else(|| reports?.count_new()))
 }
 
-/// What ends a command that does not end by itself.
+/// The limits that end a command which does not end by itself.
 struct CommandLimits {
     timeout: Duration,
     space: Option<SpaceMeter>,

@@ -1,4 +1,4 @@
-//! What programs in a sandbox see of the machine: the system, toolchains, and what a person allows.
+//! The part of the machine that programs in a sandbox see: the system, toolchains, and what a person allows.
 //!
 //! Made once for a loop. Everything here is read-only or thrown away; the repository, the home and temporary
 //! folders are added for each program.

@@ -73,7 +73,7 @@ pub(super) trait RunningAgent {
 pub(super) struct AgentRun<'a> {
     began: Instant,
     running: Running,
-    /// What its sandbox needs, where it is in one.
+    /// The needs of its sandbox, where it is in one.
     enclosure: Option<Enclosure>,
     dialect: Box<dyn Dialect>,
     /// Its open input, until it has concluded.
@@ -175,7 +175,7 @@ impl<'a> AgentRun<'a> {
             source,
         })?;
         if let Some(home) = &self.enclosure {
-            // A key that could not be kept is fetched again by whoever needs it next.
+            // A key that could not be kept is fetched again by the next agent.
             let _ = home.keep_logins();
         }
         let stderr = self.stderr_tail.text();

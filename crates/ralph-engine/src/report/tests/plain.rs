@@ -319,7 +319,7 @@ fn a_closed_pipe_ends_the_output_and_nothing_else() {
     let mut plain = PlainReporter::new(pipe, look(Verbosity::Normal, Colours::Off));
     tell(&mut plain, &story::success());
     assert!(out.text().starts_with("━━━ ralph run ━"));
-    assert_eq!(out.text().lines().count(), 6);
+    assert_eq!(out.text().lines().count(), 7);
     assert_eq!(*refused.lock().unwrap(), 1, "it is not tried again");
 }
 

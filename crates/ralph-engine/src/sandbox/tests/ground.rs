@@ -12,7 +12,7 @@ use crate::layer::tests::support::{Ground, run_attended};
 use crate::process::{CommandSpec, Ended, SandboxMeans};
 use crate::sandbox::{AgentFolder, AllowedHost, Sandbox, SandboxRequest, SandboxUser};
 
-/// What must not be read.
+/// The text that must not be read.
 pub(super) const CANARY: &str = "canary-7f3a91";
 
 /// Files of the home that no program but the user's own has to do with.
