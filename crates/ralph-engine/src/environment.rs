@@ -311,13 +311,17 @@ pub(crate) fn leads_into(path: &Path, folder: &Path) -> bool {
     let real = folder.canonicalize();
     let real = real.as_deref().unwrap_or(folder);
     let is_in = |path: &Path| path.starts_with(folder) || path.starts_with(real);
+    is_in(path) || walk_links(path, &mut |at, _| is_in(at))
+}
+
+/// Walks to an absolute path part by part, links included, also where nothing is at its end. `each` gets every place
+/// on the way, with what it leads to where it is a link. Returns true as soon as `each` does, and where the
+/// links never end.
+pub(crate) fn walk_links(path: &Path, each: &mut dyn FnMut(&Path, Option<&Path>) -> bool) -> bool {
     let parts = |path: &Path| -> Vec<PathBuf> {
         let parts = path.components().rev();
         parts.map(|part| PathBuf::from(part.as_os_str())).collect()
     };
-    if is_in(path) {
-        return true;
-    }
     let (mut at, mut left, mut links) = (PathBuf::new(), parts(path), 0);
     while let Some(part) = left.pop() {
         if part == Path::new("..") {
@@ -325,10 +329,11 @@ pub(crate) fn leads_into(path: &Path, folder: &Path) -> bool {
             continue;
         }
         at.push(part);
-        if is_in(&at) {
+        let target = std::fs::read_link(&at).ok();
+        if each(&at, target.as_deref()) {
             return true;
         }
-        if let Ok(target) = std::fs::read_link(&at) {
+        if let Some(target) = target {
             links += 1;
             if links > MOST_LINKS {
                 return true;

@@ -371,7 +371,6 @@ impl Sandbox {
                 // The kernel counts those of this sandbox alone in a user namespace.
                 processes: (self.means == SandboxMeans::Namespaces)
                     .then_some(self.limits.processes),
-                file_bytes: None,
             },
             shown: Vec::new(),
         };
@@ -493,6 +492,23 @@ fn home_in(vars: &[(OsString, OsString)]) -> Option<PathBuf> {
         .iter()
         .any(|folder| real.starts_with(folder));
     (real.parent().is_some() && real.is_dir() && !is_system).then_some(real)
+}
+
+/// Says which paths of the configuration are not there: they can't be shown.
+pub(crate) fn missing_paths(request: &SandboxRequest<'_>) -> Vec<String> {
+    let home = home_in(request.vars);
+    let SafetyConfig {
+        allow_read,
+        allow_write,
+        ..
+    } = request.safety;
+    let keys = [("allow_read", allow_read), ("allow_write", allow_write)];
+    let all = keys
+        .iter()
+        .flat_map(|(key, paths)| paths.iter().map(move |path| (key, path)));
+    all.filter(|(_, path)| !expand(path, home.as_deref(), request.root).exists())
+        .map(|(key, path)| format!("`safety.{key}`: {} is not there", path.display()))
+        .collect()
 }
 
 /// A path of the configuration: `~/x` in the home, others from the repository.

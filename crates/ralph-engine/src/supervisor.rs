@@ -11,9 +11,8 @@ mod cost;
 mod handoff;
 mod health;
 mod input;
-mod space;
+mod meter;
 mod tap;
-mod tree;
 mod watcher;
 
 pub(crate) use agent_run::report as agent_report;
@@ -21,9 +20,8 @@ pub use control::{AgentControl, ControlReply, ControlRequest, LocalFuture, StopO
 pub use cost::CostWatcher;
 pub use handoff::HandoffWatcher;
 pub use health::{HealthWatcher, QuietLimits, WatchedRun};
-pub use space::SpaceWatcher;
+pub use meter::MeterWatcher;
 pub use tap::AgentTap;
-pub use tree::TreeWatcher;
 pub use watcher::{Followed, Observation, TreeProbe, Watcher, WatcherStep};
 
 use std::{

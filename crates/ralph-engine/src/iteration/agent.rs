@@ -23,11 +23,11 @@ use crate::{
     failpoint::failpoint,
     heartbeat::LoopActivity,
     process::{CommandSpec, SpawnError},
-    sandbox::{Sandbox, TreeLimits},
+    sandbox::Sandbox,
     supervisor::{
-        AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, LocalFuture, QuietLimits,
-        RunDeadline, RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe, TreeWatcher,
-        WatchedRun, Watcher, run_agent,
+        AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, LocalFuture, MeterWatcher,
+        QuietLimits, RunDeadline, RunLimits, RunPorts, SupervisedRun, TreeProbe, WatchedRun,
+        Watcher, run_agent,
     },
     workspace::{Workspace, check_there},
 };
@@ -42,8 +42,7 @@ pub(super) struct PlannedPrompt<'a> {
 /// Everything that a run of an iteration is watched for.
 struct RunWatchers {
     cost: Option<CostWatcher>,
-    space: Option<SpaceWatcher>,
-    tree: Option<TreeWatcher>,
+    meters: Vec<MeterWatcher>,
     health: HealthWatcher,
     handoff: Option<HandoffWatcher>,
 }
@@ -53,8 +52,7 @@ impl RunWatchers {
     fn all(&mut self) -> Vec<&mut dyn Watcher> {
         let mut all: Vec<&mut dyn Watcher> = Vec::new();
         all.extend(self.cost.as_mut().map(|w| w as &mut dyn Watcher));
-        all.extend(self.space.as_mut().map(|w| w as &mut dyn Watcher));
-        all.extend(self.tree.as_mut().map(|w| w as &mut dyn Watcher));
+        all.extend(self.meters.iter_mut().map(|w| w as &mut dyn Watcher));
         all.push(&mut self.health);
         all.extend(self.handoff.as_mut().map(|w| w as &mut dyn Watcher));
         all
@@ -205,16 +203,19 @@ fn run_watchers(
     services.does(LoopActivity::Agent, None);
     RunWatchers {
         cost,
-        space: workspace.space().map(SpaceWatcher::new),
-        tree: limits_of(services).map(TreeWatcher::new),
+        meters: meters(workspace, services),
         health,
         handoff: handoff_watcher(context),
     }
 }
 
-fn limits_of(services: &Services<'_>) -> Option<TreeLimits> {
-    let sandbox = services.environment.sandbox.as_deref();
-    sandbox.map(Sandbox::limits)
+fn meters(workspace: &dyn Workspace, services: &Services<'_>) -> Vec<MeterWatcher> {
+    let limits = services.environment.sandbox.as_deref().map(Sandbox::limits);
+    let space = workspace.space().map(MeterWatcher::of_space);
+    space
+        .into_iter()
+        .chain(limits.map(MeterWatcher::of_tree))
+        .collect()
 }
 
 /// Runs the agent while the loop may ask for something, and the reporter is told.

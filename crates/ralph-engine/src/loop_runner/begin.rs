@@ -52,7 +52,7 @@ use crate::{
     process::Detection,
     progress_file::ProgressFile,
     report::Reporter,
-    sandbox::{AllowedHost, SandboxFound, SandboxRequest, sweep_homes},
+    sandbox::{AllowedHost, SandboxFound, SandboxRequest, missing_paths, sweep_homes},
     source::{Snapshots, Source},
     store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
     workspace::{BeforeRun, CacheAccess, LayerRequest, Layers, alternates, read_only_data},
@@ -417,17 +417,20 @@ impl LoopRunner {
             .map(|host| AllowedHost::parse(host))
             .collect::<Result<Vec<_>, _>>();
         let hosts = hosts.map_err(|reason| LoopError::AllowedHost { reason })?;
-        let found = SandboxFound::find(&SandboxRequest {
+        let git_folders = git_folders(&self.place.repo);
+        let request = SandboxRequest {
             safety: &config.safety,
             allow_hosts: &hosts,
             verify_network: config.verification.network,
             vars: &self.runtime.environment.vars,
             root: &self.place.root,
-            git_folders: &git_folders(&self.place.repo),
+            git_folders: &git_folders,
             git_settings: self.place.repo.personal_settings(),
             data_dir: &self.place.data_dir,
             containment: self.runtime.containment,
-        });
+        };
+        let missing = missing_paths(&request);
+        let found = SandboxFound::find(&request);
         let found = found.map_err(|reason| LoopError::NoSandbox { reason })?;
         let mut start = SandboxStart {
             sentence: found.sentence(),
@@ -437,6 +440,7 @@ impl LoopRunner {
         match found {
             SandboxFound::Walls(sandbox) => {
                 self.runtime.environment.sandbox = Some((*sandbox).into());
+                start.notices.extend(missing);
                 start.notices.extend(self.needs_docker());
             }
             SandboxFound::Absent { reason } => start.absence = Some(reason),

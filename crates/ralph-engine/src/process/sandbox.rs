@@ -117,18 +117,9 @@ impl SandboxNetwork {
 pub struct SandboxLimits {
     /// Processes of the user in the tree.
     pub processes: Option<u64>,
-    /// Bytes of one file.
-    pub file_bytes: Option<u64>,
 }
 
 impl SandboxPlan {
-    /// Shows a path. One that is shown already is shown in the new way.
-    pub fn show(&mut self, path: impl Into<PathBuf>, kind: ShownAs) {
-        let path = path.into();
-        self.shown.retain(|shown| shown.path != path);
-        self.shown.push(ShownPath { path, kind });
-    }
-
     /// Brings paths before what lies in them.
     pub fn sort(&mut self) {
         self.shown

@@ -8,16 +8,17 @@ use std::{
     ffi::OsString,
     io::Read as _,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 use super::toolchains::{
     CACHE_VARIABLES, CACHES, DEVICE_LINKS, DEVICES, MOVED, PROGRAM_VARIABLES, PROGRAMS, SYSTEM,
 };
-use crate::process::{SandboxMeans, SandboxPlan, ShownAs, ShownPath};
+use crate::{
+    environment::walk_links,
+    process::{SandboxMeans, SandboxPlan, ShownAs, ShownPath},
+};
 
-/// Links that are followed on the way to one path.
-const MOST_LINKS: usize = 40;
 /// The largest script that is looked into for the program that it starts.
 const LARGEST_STARTER: u64 = 8 * 1024;
 /// The most files of `/etc` that are hidden from root one by one.
@@ -309,26 +310,10 @@ pub(super) fn is_narrow(path: &Path, home: Option<&Path>) -> bool {
 
 /// The symbolic links on the way to an absolute path, with their targets as they are written.
 fn links_of(path: &Path) -> Vec<(PathBuf, PathBuf)> {
-    let parts = |path: &Path| -> Vec<PathBuf> {
-        let parts = path.components().rev();
-        parts.map(|part| PathBuf::from(part.as_os_str())).collect()
-    };
     let mut links = Vec::new();
-    let (mut at, mut left) = (PathBuf::new(), parts(path));
-    while let Some(part) = left.pop() {
-        if part.components().next() == Some(Component::ParentDir) {
-            at.pop();
-            continue;
-        }
-        at.push(part);
-        if let Ok(target) = std::fs::read_link(&at) {
-            links.push((at.clone(), target.clone()));
-            if links.len() >= MOST_LINKS {
-                break;
-            }
-            at.pop();
-            left.extend(parts(&target));
-        }
-    }
+    walk_links(path, &mut |at, target| {
+        links.extend(target.map(|target| (at.to_owned(), target.to_owned())));
+        false
+    });
     links
 }

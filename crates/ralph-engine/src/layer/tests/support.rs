@@ -117,6 +117,8 @@ fn run_stage(child: &mut Command, name: &str, stage: &str) {
     let output = child
         .args([name, "--exact", "--nocapture", "--include-ignored"])
         .env(STAGE, stage)
+        // Programs of a test never see the environment of the test.
+        .env("RALPH_TEST_CANARY", "canary-7f3a91")
         .env("TMPDIR", std::env::temp_dir())
         .output()
         .unwrap();

@@ -175,6 +175,47 @@ fn a33_a_sandbox_that_can_not_be_is_refused_by_name() {
 }
 
 #[test]
+fn a36_programs_that_take_too_much_of_the_machine_are_stopped() {
+    let many = "for i in $(seq 60); do sleep 60 & done; wait";
+    let large = "python3 -c 'import time; x = bytearray(600_000_000); time.sleep(60)'";
+    for (waste, key, value) in [
+        (many, "RALPH_SAFETY_MAX_PROCESSES", "30"),
+        (large, "RALPH_SAFETY_MAX_MEMORY_GB", "0.4"),
+    ] {
+        let name = key.replace("RALPH_SAFETY_", "").to_lowercase();
+        let said = format!("`safety.{name}` allows");
+        let by_agent = alone("overlay", &format!("{waste}; work")).env(key, value);
+        let ran = by_agent.run(&["--once"]);
+        assert!(ran.all().contains(&said), "{}", ran.all());
+        assert_eq!(by_agent.landed(), Vec::<String>::new());
+        let verify = format!("{waste}; test -f A.txt");
+        let by_command = patient(
+            Project::with_stories(&[story_by("A", &[&verify])]),
+            "overlay",
+        )
+        .script(&script(&[("A", "work")]))
+        .env(key, value);
+        let ran = by_command.run(&["--once"]);
+        assert!(ran.all().contains(&said), "{}", ran.all());
+        assert_eq!(by_command.landed(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a33_a_path_that_is_allowed_and_not_there_is_named() {
+    let project = alone("overlay", "work").env(
+        "RALPH_SAFETY_ALLOW_READ",
+        "[\"/not/there\", \"~/nor-this\"]",
+    );
+    let ran = project.run(&[]).expect(0);
+    let said = ran.all();
+    for path in ["/not/there", "~/nor-this"] {
+        let notice = format!("`safety.allow_read`: {path} is not there");
+        assert!(said.contains(&notice), "{said}");
+    }
+}
+
+#[test]
 fn a33_without_a_sandbox_ralph_says_so() {
     for mode in MODES {
         let project = alone(mode, "work").env("RALPH_SAFETY_SANDBOX", "off");

@@ -171,7 +171,6 @@ impl CompiledSandbox {
     pub(super) fn close(&self) -> Result<(), CallFailed> {
         let walls = &*self.0;
         set_limit(libc::RLIMIT_NPROC as c_int, walls.limits.processes)?;
-        set_limit(libc::RLIMIT_FSIZE as c_int, walls.limits.file_bytes)?;
         set_limit(libc::RLIMIT_CORE as c_int, Some(0))?;
         // SAFETY: no pointers.
         check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
