@@ -11,6 +11,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod values;
+mod words;
 
 pub use hide::{REDACTED, hidden_flag};
 pub use scan::{Certainty, Redaction, SecretFinding};

@@ -119,14 +119,33 @@ impl SecretRule {
             KeywordPart::Prefix | KeywordPart::Infix { .. } | KeywordPart::Lead => {
                 format!("(?-u)^(?:{pattern})")
             }
-            KeywordPart::Name => format!("(?-u)^{}({pattern})", expanded(NAME_AND_SIGN)),
+            KeywordPart::Name => {
+                let words = SECRET_WORDS.join("|");
+                format!(
+                    "(?-u)^(?i:[a-z0-9_.-]{{0,30}}?(?:{words})[a-z0-9_.-]{{0,{MOST_AFTER_SECRET_WORD}}}){SIGN}({pattern})"
+                )
+            }
         }
     }
 }
 
-/// The rest of the name, which says that a secret is meant, an optional type, and the sign between name and value.
-const NAME_AND_SIGN: &str = concat!(
-    r"(?i:[a-z0-9_.-]{0,30}?(?:key|token|secret|passw|auth|credential|pat|pwd)[a-z0-9_.-]{0,20})",
+/// The words in the rest of a name that say that a secret is meant.
+pub(super) const SECRET_WORDS: [&str; 8] = [
+    "key",
+    "token",
+    "secret",
+    "passw",
+    "auth",
+    "credential",
+    "pat",
+    "pwd",
+];
+
+/// The most characters of a name behind its secret word.
+pub(super) const MOST_AFTER_SECRET_WORD: usize = 20;
+
+/// An optional type, and the sign between name and value.
+const SIGN: &str = concat!(
     r#"(?:\\?["'`\]]){0,3}"#,
     r"(?:[ \t]{0,2}:[ \t]{0,2}&?(?:'static )?(?:str|String|string)\b)?",
     r"[ \t]{0,20}(?::=|=>|==?|:|,|>)[ \t]{0,20}",

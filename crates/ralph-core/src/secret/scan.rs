@@ -1,21 +1,21 @@
 //! The scanner: one pass for all keywords and values, and a rule only where one of its keywords stands.
+//!
+//! Names of vendors are words of every text, so they are looked for only in names that say "key", "token" or the
+//! like and have a sign behind them.
 
 use std::{
     ops::Range,
-    sync::{
-        Arc, LazyLock, OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, LazyLock, OnceLock},
 };
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    rules::{KeywordPart, SecretRule, TABLES},
+    rules::{KeywordPart, MOST_AFTER_SECRET_WORD, SECRET_WORDS, SecretRule, TABLES},
     sample::{entropy, is_sample},
     values::NamedValue,
+    words::{Word, Words},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,98 +128,130 @@ fn without_overlaps(mut found: Vec<SecretFinding>) -> Vec<SecretFinding> {
     kept
 }
 
-/// The one automaton of all keywords and values: made quickly for the first texts, and made quick for what follows.
+/// The words that a secret is found by.
 struct Matcher {
-    words: AhoCorasick,
-    fast: OnceLock<AhoCorasick>,
-    /// Bytes that were looked at.
-    seen: AtomicUsize,
+    words: Words,
     /// For each word, where it comes from.
     sources: Vec<WordSource>,
 }
 
-/// From so many bytes on it pays to have the larger automaton, which takes milliseconds to make.
-const MANY_BYTES: usize = 1024 * 1024;
-
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 enum WordSource {
-    Keyword { rule: usize, keyword: &'static str },
-    Value { value: usize, form: Vec<u8> },
+    Keyword(Keyword),
+    /// A word of a name to which a secret is given.
+    SecretWord {
+        bytes: usize,
+    },
+    Value {
+        value: usize,
+        bytes: usize,
+    },
 }
+
+#[derive(Clone, Copy)]
+struct Keyword {
+    rule: usize,
+    text: &'static str,
+}
+
+/// The keywords that are parts of names.
+static NAMES: LazyLock<(Words, Vec<Keyword>)> = LazyLock::new(|| {
+    let keywords: Vec<Keyword> = keywords(|shape| shape == KeywordPart::Name).collect();
+    let lower = |keyword: &Keyword| Word {
+        bytes: keyword.text.to_ascii_lowercase().into_bytes(),
+        any_case: false,
+    };
+    (Words::new(keywords.iter().map(lower).collect()), keywords)
+});
+
+/// The longest part of a name that is looked at before its secret word.
+const LONGEST_NAME: usize = 96;
 
 impl Matcher {
     fn new(values: &[NamedValue]) -> Self {
-        let mut sources = Vec::new();
-        for (rule, (found, _)) in RULES.iter().enumerate() {
-            let keywords = found.keywords.iter();
-            sources.extend(keywords.map(|keyword| WordSource::Keyword { rule, keyword }));
+        let (mut words, mut sources) = (Vec::new(), Vec::new());
+        let mut add = |bytes: &[u8], any_case, source| {
+            let bytes = bytes.to_vec();
+            words.push(Word { bytes, any_case });
+            sources.push(source);
+        };
+        for keyword in keywords(|shape| shape != KeywordPart::Name) {
+            let bytes = keyword.text.as_bytes();
+            add(bytes, false, WordSource::Keyword(keyword));
+        }
+        for word in SECRET_WORDS {
+            let bytes = word.len();
+            add(word.as_bytes(), true, WordSource::SecretWord { bytes });
         }
         for (value, named) in values.iter().enumerate() {
-            let forms = named.forms().into_iter();
-            sources.extend(forms.map(|form| WordSource::Value { value, form }));
+            for form in named.forms() {
+                let bytes = form.len();
+                add(&form, false, WordSource::Value { value, bytes });
+            }
         }
         Self {
-            words: automaton(&sources, AhoCorasickKind::NoncontiguousNFA),
-            fast: OnceLock::new(),
-            seen: AtomicUsize::new(0),
+            words: Words::new(words),
             sources,
         }
     }
 
-    fn words_for(&self, text: &[u8]) -> &AhoCorasick {
-        let seen = self.seen.fetch_add(text.len(), Ordering::Relaxed);
-        if seen.saturating_add(text.len()) < MANY_BYTES {
-            return &self.words;
-        }
-        let make = || automaton(&self.sources, AhoCorasickKind::DFA);
-        self.fast.get_or_init(make)
-    }
-
     fn find(&self, text: &[u8], values: &[NamedValue]) -> Vec<SecretFinding> {
         let mut found = Vec::new();
-        for hit in self.words_for(text).find_overlapping_iter(text) {
-            let word = &text[hit.span().range()];
-            match &self.sources[hit.pattern().as_usize()] {
-                WordSource::Value { value, form } if word == form.as_slice() => {
-                    found.push(SecretFinding {
-                        rule: format!("value of {}", values[*value].name),
-                        certainty: Certainty::Secret,
-                        at: hit.span().range(),
-                    });
-                }
-                WordSource::Value { .. } => {}
-                WordSource::Keyword { rule, keyword } => {
-                    found.extend(apply(*rule, keyword, text, hit.span().range()));
-                }
-            }
-        }
+        self.words.each(text, |word, at| match self.sources[word] {
+            WordSource::Keyword(keyword) => found.extend(apply(keyword, text, at)),
+            WordSource::SecretWord { bytes } => look_in_name(text, at..at + bytes, &mut found),
+            WordSource::Value { value, bytes } => found.push(SecretFinding {
+                rule: format!("value of {}", values[value].name),
+                certainty: Certainty::Secret,
+                at: at..at + bytes,
+            }),
+        });
         found
     }
 }
 
-fn automaton(sources: &[WordSource], kind: AhoCorasickKind) -> AhoCorasick {
-    let words = sources.iter().map(|source| match source {
-        WordSource::Keyword { keyword, .. } => keyword.as_bytes(),
-        WordSource::Value { form, .. } => form,
+fn keywords(is_meant: impl Fn(KeywordPart) -> bool) -> impl Iterator<Item = Keyword> {
+    let rules = RULES.iter().enumerate();
+    rules
+        .filter(move |(_, (rule, _))| is_meant(rule.shape))
+        .flat_map(|(rule, (found, _))| {
+            let keywords = found.keywords.iter();
+            keywords.map(move |text| Keyword { rule, text })
+        })
+}
+
+/// Looks for keywords in a name up to its secret word, where a sign follows the name.
+fn look_in_name(text: &[u8], secret_word: Range<usize>, found: &mut Vec<SecretFinding>) {
+    let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
+    let after = text[secret_word.end..].iter().take_while(is_of_name);
+    let after = after.take(MOST_AFTER_SECRET_WORD + 1).count();
+    let sign = text.get(secret_word.end + after);
+    if !sign.is_some_and(|byte| b"\\\"'`] \t:=,>".contains(byte)) {
+        return;
+    }
+    let before = text[..secret_word.start].iter().rev();
+    let before = before.take(LONGEST_NAME).take_while(is_of_name).count();
+    let start = secret_word.start - before;
+    let mut name = [0; LONGEST_NAME];
+    let name = &mut name[..before];
+    name.copy_from_slice(&text[start..secret_word.start]);
+    name.make_ascii_lowercase();
+    let (words, keywords) = &*NAMES;
+    words.each(name, |word, at| {
+        found.extend(apply(keywords[word], text, start + at));
     });
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .kind(Some(kind))
-        .build(words)
-        .expect("the words fit in an automaton")
 }
 
 /// Looks whether a rule holds where one of its keywords stands.
-fn apply(index: usize, keyword: &str, text: &[u8], at: Range<usize>) -> Option<SecretFinding> {
-    let (rule, regex) = &RULES[index];
-    let is_exact = &text[at.clone()] == keyword.as_bytes();
+fn apply(keyword: Keyword, text: &[u8], at: usize) -> Option<SecretFinding> {
+    let (rule, regex) = &RULES[keyword.rule];
+    let keyword = keyword.text;
+    let at = at..at + keyword.len();
     let start = match rule.shape {
-        KeywordPart::Name => at.start,
-        KeywordPart::Lead if is_exact => at.start,
-        KeywordPart::Prefix if is_exact && begins_word(text, at.start) => at.start,
-        KeywordPart::Infix { before } if is_exact => start_of_infix(text, at.start, before)?,
-        KeywordPart::Lead | KeywordPart::Prefix | KeywordPart::Infix { .. } => return None,
+        KeywordPart::Name | KeywordPart::Lead => at.start,
+        KeywordPart::Prefix if begins_word(text, at.start) => at.start,
+        KeywordPart::Prefix => return None,
+        KeywordPart::Infix { before } => start_of_infix(text, at.start, before)?,
     };
     let most = if keyword.starts_with("-----") || keyword.starts_with("Private-Lines") {
         LONGEST_OF_LINES

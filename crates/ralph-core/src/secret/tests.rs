@@ -55,6 +55,40 @@ fn there_are_at_least_150_rules_and_each_is_whole() {
         assert!(!rule.keywords.is_empty(), "{}", rule.name);
         let has_group = matches!(rule.shape, KeywordPart::Lead | KeywordPart::Name);
         assert_eq!(regex.captures_len() > 1, has_group, "{}", rule.name);
+        for keyword in rule.keywords {
+            assert!(keyword.len() >= 2, "{}: {keyword}", rule.name);
+            // A name is looked through from its secret word back, no further than 96 characters.
+            let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+            let fits = keyword.len() <= 60 && keyword.bytes().all(is_of_name);
+            let is_name = rule.shape == KeywordPart::Name;
+            assert!(!is_name || fits, "{}: {keyword}", rule.name);
+        }
+    }
+}
+
+#[test]
+fn a_vendor_s_name_is_found_from_the_secret_word_of_its_name() {
+    let value = "9f86d081884c7d659a2feaa0c55ad015";
+    let far = "x".repeat(30);
+    let cases = [
+        (format!("TWILIO_AUTH_TOKEN={value}"), true),
+        (format!("twilio_{far}key: {value}"), false),
+        (format!("twilio{far}key: {value}"), true),
+        (
+            format!("Twilio.token_of_20_characters \t= \"{value}\""),
+            true,
+        ),
+        (
+            format!("twilio_key_with_too_long_an_end_of_it={value}"),
+            false,
+        ),
+        (format!("twilio key={value}"), false),
+        (format!("twilio_key {value}"), false),
+        (format!("twilio_name={value}"), false),
+    ];
+    for (text, is_secret) in cases {
+        let is_hidden = Redaction::default().hide(&text).contains(REDACTED);
+        assert_eq!(is_hidden, is_secret, "{text}");
     }
 }
 
