@@ -4,6 +4,7 @@
 //! on disk until it is released, so that it also holds over a crash of ralph. A `.git` that was
 //! replaced is an error: nothing is written into what took its place.
 
+mod objects;
 mod refs;
 mod snapshot;
 
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use self::objects::ObjectGuard;
 use self::snapshot::{FolderIdentity, FolderNow, Kept, hex_path};
 use super::refs::{HeadFile, parse_head, read_branch, read_head};
 use super::reset::make_writable;
@@ -216,6 +218,7 @@ impl Guard {
 
     /// Ends the watch, after a clean end.
     pub fn release(self) -> Result<(), GitError> {
+        ObjectGuard::new(self.folders[1].path(), &self.state_dir).release()?;
         super::repo::remove_if_there(&self.state_dir.join(FILE))
     }
 

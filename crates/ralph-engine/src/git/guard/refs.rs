@@ -20,6 +20,7 @@ use super::super::refs::branch_ref;
 use super::super::reset::make_writable;
 use super::super::wedge::{free_wedges, open_file};
 use super::super::{GitError, Oid, Repo};
+use super::objects::ObjectGuard;
 use super::snapshot::{self, Kept, hex_path};
 
 pub(super) const FILE: &str = "git-refs.json";
@@ -116,6 +117,7 @@ impl RefGuard {
             task_folder: task_folder.map(hex_of),
             own_folders: folders_of(&repo.root, own, task_folder)?,
         };
+        guard.objects().keep()?;
         let path = guard.state_dir.join(FILE);
         let text =
             serde_json::to_vec(&guard).map_err(|e| GitError::io("write", &path)(e.into()))?;
@@ -210,6 +212,16 @@ impl RefGuard {
         let is_own_branch = |name: &[u8]| name == self.branch.as_bytes();
         let names: BTreeSet<&String> = self.refs.keys().chain(now.keys()).collect();
         let (mut comes, mut goes, mut said) = (Vec::new(), Vec::new(), Vec::new());
+        let until = match by {
+            ChangedBy::Programs => None,
+            ChangedBy::ProgramsUntil(until) => Some(until),
+        };
+        if let count @ 1.. = self.objects().put_back(until)? {
+            let files = if count == 1 { "file" } else { "files" };
+            said.push(format!(
+                "{count} {files} with objects of git were deleted and are put back"
+            ));
+        }
         for name in names {
             let (was, is) = (self.refs.get(name), now.get(name));
             let bytes = snapshot::unhex_path(name).into_os_string();
@@ -255,6 +267,10 @@ impl RefGuard {
             said.push(format!("{more} more refs were changed and are put back"));
         }
         Ok(said)
+    }
+
+    fn objects(&self) -> ObjectGuard {
+        ObjectGuard::new(&self.common_dir, &self.state_dir)
     }
 
     /// Returns when the snapshot was taken, by the clock of the file system.

@@ -170,10 +170,30 @@ fn g06_a_stash_is_there_after_a_collection_of_garbage(mode: &str) {
     project.repo.git(["stash", "show", "-p", "stash@{1}"]);
     assert_whole(&project, mode);
 }
-modes!(
-    g06_a_stash_is_there_after_a_collection_of_garbage,
-    in_place: "open: in place git gc takes away what only the log of the stash names"
-);
+modes!(g06_a_stash_is_there_after_a_collection_of_garbage);
+
+/// Loose objects and packs that are nobody's to delete.
+fn g06_deleted_objects_come_back(mode: &str) {
+    let project = enriched(one_after_another(
+        mode,
+        &[
+            "work; rm -rf .git/objects/[0-9a-f][0-9a-f]",
+            "work; rm -f .git/objects/pack/*; chmod 500 .git/objects/pack",
+            "rm -rf .git/objects/pack .git/objects/[0-7]*; touch .git/objects/pack",
+        ],
+    ));
+    project.repo.git(["stash", "show", "-p", "stash@{1}"]);
+    project.repo.git(["gc", "-q"]);
+    project.repo.file("g", "loose").commit("two");
+    let before = refs(&project);
+    let ran = project.run(&[]);
+    assert_eq!(refs(&project), before, "{mode}: {}", ran.all());
+    project.repo.git(["stash", "show", "-p", "stash@{1}"]);
+    project.repo.git(["show", "v2", "other", "feature/deep"]);
+    project.repo.git(["fsck", "--full", "--strict"]);
+    assert_whole(&project, mode);
+}
+modes!(g06_deleted_objects_come_back);
 
 fn g06_other_refs_are_as_they_were(mode: &str) {
     let deeds = MOVED.map(|moved| format!("work; {moved}"));
