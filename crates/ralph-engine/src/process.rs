@@ -59,7 +59,10 @@ pub use mounts::{
 };
 pub use running::{Ended, ProgramEvent, Running, StopPlan, spawn, spawn_on};
 pub use rustix::process::Signal;
-pub use sandbox::{SandboxLimits, SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, ShownPath};
+pub use sandbox::{
+    OwnedPath, OwnerNeed, SandboxIdentity, SandboxLimits, SandboxMeans, SandboxNetwork, SandboxPlan,
+    ShownAs, ShownPath,
+};
 pub use spec::{CommandSpec, Output, SpawnError, Stdin};
 pub use tail::Tail;
 pub use terminal::{Terminal, TerminalError};
@@ -102,11 +105,12 @@ pub fn use_of_children() -> TreeUse {
     platform::use_of_children()
 }
 
-/// Tries a sandbox with a child that does nothing in it.
+/// Tries a sandbox with a child that does nothing in it, or works with files there.
 pub fn try_sandbox(
     plan: &SandboxPlan,
     mounts: &MountPlan,
+    trial: Option<&MountTrial>,
     containment: Containment,
 ) -> Result<(), TrialFailure> {
-    platform::try_sandbox(plan, mounts, containment)
+    platform::try_sandbox(plan, mounts, trial, containment)
 }

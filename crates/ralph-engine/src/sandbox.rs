@@ -6,6 +6,7 @@
 
 mod home;
 mod hosts;
+mod identity;
 mod limits;
 mod relay;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use std::{
     io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use ralph_core::{
@@ -32,13 +34,14 @@ use ralph_core::{
 
 use self::{
     home::{HomeRequest, SandboxHome},
+    identity::{OwnerTrial, ProgramUser},
     relay::{Relay, RelayPlan},
     toolchains::SESSION_VARIABLES,
-    view::{SandboxView, is_narrow},
+    view::{SandboxView, ViewRights, is_narrow},
 };
 use crate::process::{
     CommandSpec, Containment, MountPlan, MountStep, OverlayXattrs, Running, SandboxLimits,
-    SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, TrialFailure, try_sandbox,
+    SandboxIdentity, SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, TrialFailure, try_sandbox,
 };
 
 /// The facts that a sandbox is made from.
@@ -92,10 +95,35 @@ pub struct Sandbox {
     homes: PathBuf,
     nested: bool,
     overrides_owners: bool,
+    user: UserOfPrograms,
     limits: TreeLimits,
     network: AgentNetwork,
     allow_hosts: Vec<AllowedHost>,
     verify_network: CommandNetwork,
+}
+
+/// The user that programs in a sandbox run as.
+#[derive(Debug, Clone)]
+enum UserOfPrograms {
+    /// The one that ralph runs as, who is not root.
+    Own,
+    /// Ralph runs as root, and programs as another user.
+    Another(Arc<ProgramUser>),
+    /// Programs are root, without its rights, because there can be no other user here.
+    Root { reason: String },
+}
+
+impl UserOfPrograms {
+    fn another(&self) -> Option<&ProgramUser> {
+        match self {
+            Self::Another(user) => Some(user),
+            Self::Own | Self::Root { .. } => None,
+        }
+    }
+
+    fn is_root(&self) -> bool {
+        matches!(self, Self::Root { .. })
+    }
 }
 
 /// The hosts that verify commands of a loop reach.
@@ -160,25 +188,27 @@ impl SandboxFound {
             return Ok(Self::Off);
         }
         let is_required = request.safety.sandbox == SandboxMode::Required;
-        if is_required && rustix::process::geteuid().is_root() {
-            return Err(
-                "ralph runs as root, and root is not kept in by a sandbox: run it as another user"
-                    .to_owned(),
-            );
-        }
         let mut reasons = Vec::new();
         for means in SandboxMeans::ALL {
-            let sandbox = Sandbox::new(means, request);
-            match sandbox.try_out(request.containment) {
-                Ok(()) if is_required && means == SandboxMeans::Landlock => {
+            match Sandbox::strongest(means, request) {
+                Ok(Sandbox {
+                    user: UserOfPrograms::Root { reason },
+                    ..
+                }) if is_required => {
+                    return Err(format!(
+                        "ralph runs as root, and its programs can't run as another user here ({reason}): \
+                         root is not kept in by a sandbox"
+                    ));
+                }
+                Ok(_) if is_required && means == SandboxMeans::Landlock => {
                     reasons.push("Landlock alone keeps less than `required` promises".to_owned());
                 }
-                Ok(()) if !means.has_own_network() && request.wants_own_network() => {
+                Ok(_) if !means.has_own_network() && request.wants_own_network() => {
                     return Err(format!(
                         "{means} can't limit the network, as `safety.network` or `verification.network` asks for"
                     ));
                 }
-                Ok(()) => {
+                Ok(sandbox) => {
                     let sandbox = sandbox.settle_caches(request.containment);
                     return Ok(Self::Walls(Box::new(sandbox)));
                 }
@@ -194,17 +224,16 @@ impl SandboxFound {
 
     /// Tries each means, whatever the configuration says.
     pub fn probe(request: &SandboxRequest<'_>) -> Vec<(SandboxMeans, Result<(), TrialFailure>)> {
-        let tried = SandboxMeans::ALL.into_iter().map(|means| {
-            let sandbox = Sandbox::new(means, request);
-            (means, sandbox.try_out(request.containment))
-        });
+        let tried = SandboxMeans::ALL
+            .into_iter()
+            .map(|means| (means, Sandbox::strongest(means, request).map(|_| ())));
         tried.collect()
     }
 
     /// Tells whether it promises less than one that is not reduced.
     pub fn is_reduced(&self) -> bool {
         matches!(self, Self::Walls(sandbox)
-            if sandbox.means == SandboxMeans::Landlock || rustix::process::geteuid().is_root())
+            if sandbox.means == SandboxMeans::Landlock || sandbox.user.is_root())
     }
 
     /// Returns what there is, behind `sandbox: `.
@@ -218,25 +247,50 @@ impl SandboxFound {
 }
 
 impl Sandbox {
-    fn new(means: SandboxMeans, request: &SandboxRequest<'_>) -> Self {
+    /// The strongest sandbox of one means that works here: programs of root's run as another user if they can.
+    fn strongest(
+        means: SandboxMeans,
+        request: &SandboxRequest<'_>,
+    ) -> Result<Self, TrialFailure> {
+        if !rustix::process::geteuid().is_root() {
+            return Self::new(means, request, UserOfPrograms::Own).tried(request.containment);
+        }
         let home = home_in(request.vars);
-        let mut view = SandboxView::of_system(means);
+        let homes = request.data_dir.join("homes");
+        let reason = match ProgramUser::choose(&homes, home.as_deref(), request.root) {
+            Ok(user) => {
+                let user = UserOfPrograms::Another(Arc::new(user));
+                match Self::new(means, request, user).tried(request.containment) {
+                    Ok(sandbox) => return Ok(sandbox),
+                    Err(failure) => failure.to_string(),
+                }
+            }
+            Err(reason) => reason,
+        };
+        let user = UserOfPrograms::Root { reason };
+        Self::new(means, request, user).tried(request.containment)
+    }
+
+    fn new(means: SandboxMeans, request: &SandboxRequest<'_>, user: UserOfPrograms) -> Self {
+        let home = home_in(request.vars);
+        let rights = if user.is_root() {
+            ViewRights::Root
+        } else {
+            ViewRights::Ordinary
+        };
+        let mut view = SandboxView::of_system(means, rights);
         view.add_toolchains(home.as_deref(), request.vars);
         // Agents may ask it things, and it refuses the rest by itself.
         if let Ok(ralph) = std::env::current_exe() {
             view.add(&ralph, &ShownAs::ReadOnly);
         }
         for path in &request.safety.allow_read {
-            view.add(
-                &expand(path, home.as_deref(), request.root),
-                &ShownAs::ReadOnly,
-            );
+            view.allow_reads(&expand(path, home.as_deref(), request.root));
         }
         for path in &request.safety.allow_write {
             view.allow_writes(&expand(path, home.as_deref(), request.root));
         }
         let owner = request.root.metadata().map(|meta| meta.uid()).unwrap_or(0);
-        let is_root = rustix::process::geteuid().is_root();
         Self {
             means,
             view,
@@ -246,7 +300,8 @@ impl Sandbox {
             home,
             homes: request.data_dir.join("homes"),
             nested: request.safety.sandbox != SandboxMode::Required,
-            overrides_owners: is_root && owner != 0,
+            overrides_owners: user.is_root() && owner != 0,
+            user,
             limits: TreeLimits::new(request.safety.max_memory_gb, request.safety.max_processes),
             network: request.safety.network,
             allow_hosts: request.allow_hosts.to_vec(),
@@ -287,17 +342,13 @@ impl Sandbox {
         }
     }
 
-    fn try_out(&self, containment: Containment) -> Result<(), TrialFailure> {
-        self.try_with(&MountPlan::default(), containment)
+    /// Returns it if it works.
+    fn tried(self, containment: Containment) -> Result<Self, TrialFailure> {
+        self.try_with(&MountPlan::default(), containment)?;
+        Ok(self)
     }
 
     fn try_with(&self, mounts: &MountPlan, containment: Containment) -> Result<(), TrialFailure> {
-        let mut plan = SandboxPlan {
-            means: self.means,
-            nested: self.nested,
-            ..SandboxPlan::default()
-        };
-        self.view.clone().into_plan(&mut plan);
         if self.means == SandboxMeans::Landlock && rustix::process::geteuid().is_root() {
             return Err(TrialFailure {
                 step: "keeping root in".to_owned(),
@@ -307,15 +358,56 @@ impl Sandbox {
                 ),
             });
         }
-        try_sandbox(&plan, mounts, containment)
+        let mut view = self.view.clone();
+        let mut mounts = mounts.clone();
+        let prepared = |source| TrialFailure {
+            step: "preparing a trial".to_owned(),
+            source,
+        };
+        let user = self.user.another();
+        let trial = user.map(|user| user.trial(&self.homes).map_err(prepared));
+        let trial = trial.transpose()?;
+        if let Some(trial) = &trial {
+            let overlay = trial.overlay();
+            view.set(overlay.target(), ShownAs::ReadWrite);
+            mounts.steps.push(overlay);
+            view.set(&self.root, ShownAs::ReadWrite);
+            for folder in &self.git_folders {
+                view.set(folder, ShownAs::ReadWrite);
+            }
+        }
+        let mut plan = SandboxPlan {
+            means: self.means,
+            nested: self.nested,
+            identity: self.identity(&mut view, Some(&mounts)),
+            ..SandboxPlan::default()
+        };
+        view.into_plan(&mut plan);
+        let files = trial.as_ref().map(OwnerTrial::mount_trial);
+        try_sandbox(&plan, &mounts, files.as_ref(), containment)?;
+        trial.map_or(Ok(()), |trial| trial.check())
+    }
+
+    /// Plans who the program is, and shows it.
+    fn identity(
+        &self,
+        view: &mut SandboxView,
+        mounts: Option<&MountPlan>,
+    ) -> Option<SandboxIdentity> {
+        let user = self.user.another()?;
+        let identity = user.plan(view, mounts);
+        user.show(view);
+        Some(identity)
     }
 
     fn sentence(&self) -> String {
-        let is_root = rustix::process::geteuid().is_root();
-        match (self.means, is_root) {
-            (SandboxMeans::Namespaces, false) => "on, by namespaces".to_owned(),
-            (SandboxMeans::Namespaces, true) => {
-                "reduced: by namespaces, and ralph runs as root".to_owned()
+        match (self.means, &self.user) {
+            (SandboxMeans::Namespaces, UserOfPrograms::Own) => "on, by namespaces".to_owned(),
+            (SandboxMeans::Namespaces, UserOfPrograms::Another(_)) => {
+                "on, by namespaces, and programs do not run as root".to_owned()
+            }
+            (SandboxMeans::Namespaces, UserOfPrograms::Root { reason }) => {
+                format!("reduced: by namespaces, and programs run as root ({reason})")
             }
             (SandboxMeans::Landlock, _) => {
                 "reduced: by Landlock, because namespaces are refused".to_owned()
@@ -362,15 +454,18 @@ impl Sandbox {
         if view.caches().next().is_some() {
             self.add_caches(&view, spec.mounts.get_or_insert_default());
         }
+        let identity = self.identity(&mut view, spec.mounts.as_ref());
         let mut plan = SandboxPlan {
             means: self.means,
+            identity,
             network: self.network_of(user, doors.as_ref()),
             nested: self.nested,
             overrides_owners: self.overrides_owners,
             limits: SandboxLimits {
-                // The kernel counts those of this sandbox alone in a user namespace.
+                // The kernel counts those of this sandbox alone: in a user namespace, or by its own user. It would
+                // only refuse to start more: what is watched for comes first, and says why it ends.
                 processes: (self.means == SandboxMeans::Namespaces)
-                    .then_some(self.limits.processes),
+                    .then_some(self.limits.processes.saturating_mul(4)),
             },
             shown: Vec::new(),
         };
@@ -469,6 +564,9 @@ impl Sandbox {
             !is_hidden && !SESSION_VARIABLES.contains(&name)
         });
         home.change_environment(&mut spec.env);
+        if let Some(user) = self.user.another() {
+            user.change_environment(&mut spec.env);
+        }
         if self.git_settings.is_empty() {
             return;
         }

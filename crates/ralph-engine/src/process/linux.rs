@@ -71,14 +71,17 @@ pub(super) fn try_mounts(
     }
 }
 
-/// Tries a sandbox with a child that does nothing in it.
+/// Tries a sandbox with a child that does nothing in it, or works with files there.
 pub(super) fn try_sandbox(
     plan: &SandboxPlan,
     mounts: &MountPlan,
+    trial: Option<&MountTrial>,
     containment: Containment,
 ) -> Result<(), TrialFailure> {
     match keeper_kind(containment) {
-        Some(kind) if plan.means.works_in(containment) => keeper::try_sandbox(kind, plan, mounts),
+        Some(kind) if plan.means.works_in(containment) => {
+            keeper::try_sandbox(kind, plan, mounts, trial)
+        }
         Some(_) | None => Err(TrialFailure {
             step: "making the namespace".to_owned(),
             source: io::Error::new(

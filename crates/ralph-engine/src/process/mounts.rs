@@ -101,6 +101,8 @@ pub enum MountPlanError {
     Hidden { path: PathBuf, by: PathBuf },
     #[error("no filter of system calls can be made: {reason}")]
     Filter { reason: String },
+    #[error("no map of owners can be made: {reason}")]
+    OwnerMap { reason: String },
 }
 
 impl From<MountPlanError> for io::Error {

@@ -85,6 +85,7 @@ pub(super) fn use_of_children() -> TreeUse {
 pub(super) fn try_sandbox(
     _plan: &SandboxPlan,
     _mounts: &MountPlan,
+    _trial: Option<&MountTrial>,
     _containment: Containment,
 ) -> Result<(), TrialFailure> {
     Err(TrialFailure {

@@ -22,6 +22,8 @@ pub struct SandboxPlan {
     /// True if root keeps the rights to override the owners and modes of files, where the folder that it
     /// works in is another user's.
     pub overrides_owners: bool,
+    /// The user that it becomes, where root starts it.
+    pub identity: Option<SandboxIdentity>,
     pub limits: SandboxLimits,
 }
 
@@ -82,7 +84,7 @@ pub enum ShownAs {
     ReadWrite,
     /// A node of a device.
     Device,
-    /// An empty folder in memory, open to all users as `/tmp` is.
+    /// An empty folder in memory, open to all users as `/tmp` is; `/dev` is not.
     Memory,
     /// Terminals of its own.
     Terminals,
@@ -110,6 +112,32 @@ pub enum SandboxNetwork {
 impl SandboxNetwork {
     /// A loopback interface of its own, and no way out.
     pub const OFF: Self = Self::Own { doors: Vec::new() };
+}
+
+/// Another user of the machine, as which a program of root's runs: one that owns nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SandboxIdentity {
+    /// The user, and the group of the same number; there are no other groups.
+    pub id: u32,
+    /// Files and folders that are shown as this user's. A path stands before what lies in it.
+    pub owned: Vec<OwnedPath>,
+}
+
+/// A path at which this owner and the user of a program change places: the program finds what is the owner's to
+/// be its own, and what it makes there becomes the owner's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedPath {
+    pub path: PathBuf,
+    pub user: u32,
+    pub group: u32,
+    pub need: OwnerNeed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnerNeed {
+    Must,
+    /// Where the file system allows no such change, it is shown as it is.
+    MayStay,
 }
 
 /// Limits that the kernel keeps for each process of a tree.

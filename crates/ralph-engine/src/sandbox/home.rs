@@ -77,12 +77,36 @@ pub(super) struct HomeRequest<'a> {
     pub(super) hosts: Option<&'a str>,
 }
 
+/// A folder of ralph's that only it can enter. Dropping it deletes it; after SIGKILL it is swept.
+#[derive(Debug)]
+pub(super) struct OwnFolder(PathBuf);
+
+impl OwnFolder {
+    pub(super) fn make(homes: &Path) -> io::Result<Self> {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = homes.join(format!("{}-{number}", std::process::id()));
+        make_private(homes)?;
+        make_private(&folder)?;
+        Ok(Self(folder))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 /// The home of one program. Dropping it deletes it.
 #[derive(Debug)]
 pub(crate) struct SandboxHome {
     means: SandboxMeans,
     /// The folder of ralph's, if there is one: a verify command's is in memory.
-    folder: Option<PathBuf>,
+    folder: Option<OwnFolder>,
     home: Option<PathBuf>,
     /// Folders of the agent's outside of the home, and those of ralph's in their place.
     others: Vec<(PathBuf, PathBuf)>,
@@ -118,15 +142,12 @@ impl SandboxHome {
         if folders.is_empty() && request.hosts.is_none() && means == SandboxMeans::Namespaces {
             return Ok(made);
         }
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{number}", std::process::id());
-        let folder = request.homes.join(name);
-        make_private(request.homes)?;
-        make_private(&folder)?;
+        let own = OwnFolder::make(request.homes)?;
+        let folder = own.path().to_owned();
+        made.folder = Some(own);
         for part in ["home", "tmp"] {
             make_private(&folder.join(part))?;
         }
-        made.folder = Some(folder.clone());
         if let Some(hosts) = request.hosts {
             fs::write(folder.join("hosts"), hosts)?;
             made.has_hosts = true;
@@ -201,7 +222,7 @@ impl SandboxHome {
             .as_ref()
             .filter(|_| self.has_hosts && hosts.exists())
         {
-            let from = folder.join("hosts");
+            let from = folder.path().join("hosts");
             view.set(hosts, ShownAs::Instead { from });
         }
         if self.home.as_deref().is_some_and(|home| view.has(home)) {
@@ -212,12 +233,14 @@ impl SandboxHome {
             (SandboxMeans::Namespaces, Some(folder), Some(home)) => view.set(
                 home,
                 ShownAs::Instead {
-                    from: folder.join("home"),
+                    from: folder.path().join("home"),
                 },
             ),
             (SandboxMeans::Namespaces, None, Some(home)) => view.set(home, ShownAs::Memory),
             // The program is told of the folder instead.
-            (SandboxMeans::Landlock, Some(folder), _) => view.set(folder, ShownAs::ReadWrite),
+            (SandboxMeans::Landlock, Some(folder), _) => {
+                view.set(folder.path(), ShownAs::ReadWrite);
+            }
             (SandboxMeans::Namespaces, _, None) | (SandboxMeans::Landlock, None, _) => {}
         }
         if self.means == SandboxMeans::Namespaces {
@@ -240,8 +263,8 @@ impl SandboxHome {
             env.retain(|(key, _)| key != name);
             env.push((name.into(), value.into()));
         };
-        set("HOME", &folder.join("home"));
-        set("TMPDIR", &folder.join("tmp"));
+        set("HOME", &folder.path().join("home"));
+        set("TMPDIR", &folder.path().join("tmp"));
     }
 
     /// Writes back a key that the agent renewed, where the user's own is still the one that it was given.
@@ -260,14 +283,6 @@ impl SandboxHome {
             }
         }
         Ok(())
-    }
-}
-
-impl Drop for SandboxHome {
-    fn drop(&mut self) {
-        if let Some(folder) = &self.folder {
-            let _ = fs::remove_dir_all(folder);
-        }
     }
 }
 

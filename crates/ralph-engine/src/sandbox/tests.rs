@@ -4,4 +4,5 @@ mod ground;
 mod homes;
 mod networks;
 mod probes;
+mod root;
 mod toolchains;

@@ -31,15 +31,32 @@ pub(super) struct SandboxView {
     shown: BTreeMap<PathBuf, ShownAs>,
     /// Folders whose changes are thrown away with the program.
     caches: BTreeSet<PathBuf>,
+    /// Paths of the machine, which are nobody's in particular.
+    system: BTreeSet<PathBuf>,
+}
+
+/// A file or folder that is not the system's, from which a program is shown something.
+pub(super) enum ViewSource<'a> {
+    Writable(&'a Path),
+    Readable(&'a Path),
+}
+
+/// The rights of the programs that a view is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ViewRights {
+    /// Those of root: what only root reads is hidden one by one.
+    Root,
+    Ordinary,
 }
 
 impl SandboxView {
     /// The system, without anyone's home.
-    pub(super) fn of_system(means: SandboxMeans) -> Self {
+    pub(super) fn of_system(means: SandboxMeans, rights: ViewRights) -> Self {
         let mut view = Self {
             means,
             shown: BTreeMap::new(),
             caches: BTreeSet::new(),
+            system: BTreeSet::new(),
         };
         for path in SYSTEM {
             view.add(Path::new(path), &ShownAs::ReadOnly);
@@ -60,10 +77,23 @@ impl SandboxView {
         }
         // A name server of the machine's own writes where the link leads.
         view.add(Path::new("/etc/resolv.conf"), &ShownAs::ReadOnly);
-        if rustix::process::geteuid().is_root() {
+        if rights == ViewRights::Root {
             view.hide_what_only_root_reads(Path::new("/etc"));
         }
+        view.system = view.shown.keys().cloned().collect();
         view
+    }
+
+    /// What programs are shown of files that belong to someone.
+    pub(super) fn sources(&self) -> impl Iterator<Item = ViewSource<'_>> {
+        let others = self.shown.iter();
+        let others = others.filter(|(path, _)| !self.system.contains(*path));
+        others.filter_map(|(path, kind)| match kind {
+            ShownAs::ReadOnly => Some(ViewSource::Readable(path)),
+            ShownAs::ReadWrite => Some(ViewSource::Writable(path)),
+            ShownAs::Instead { from } => Some(ViewSource::Writable(from)),
+            ShownAs::Device | ShownAs::Memory | ShownAs::Terminals | ShownAs::Link { .. } => None,
+        })
     }
 
     /// The folders that each program has for itself.
@@ -201,6 +231,17 @@ impl SandboxView {
         }
     }
 
+    /// Shows a path to read, also where it is a part of the system that not all may read.
+    pub(super) fn allow_reads(&mut self, path: &Path) {
+        self.add(path, &ShownAs::ReadOnly);
+        if let Ok(real) = path.canonicalize()
+            && !self.has(&real)
+            && real != Path::new("/")
+        {
+            self.set(real, ShownAs::ReadOnly);
+        }
+    }
+
     /// Shows a path to write, with all that lies in it.
     pub(super) fn allow_writes(&mut self, path: &Path) {
         self.add(path, &ShownAs::ReadWrite);
@@ -232,7 +273,9 @@ impl SandboxView {
     }
 
     pub(super) fn set(&mut self, path: impl Into<PathBuf>, kind: ShownAs) {
-        self.shown.insert(path.into(), kind);
+        let path = path.into();
+        self.system.remove(&path);
+        self.shown.insert(path, kind);
     }
 
     /// Tells whether this very path is shown already.

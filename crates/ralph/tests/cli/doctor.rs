@@ -115,7 +115,12 @@ fn the_json_contract() {
             "message": "commits as Test Person <person@test.invalid>", "hint": null
         })
     );
-    assert_eq!(only(&ran, "sandbox")["state"], "note");
+    let sandbox = only(&ran, "sandbox");
+    assert_eq!(sandbox["state"], "ok");
+    let said = sandbox["message"].as_str().unwrap();
+    let expected = "on, by namespaces, and programs do not run as root (namespaces: it works";
+    assert!(said.starts_with(expected), "{said}");
+    assert_eq!(only(&ran, "user")["state"], "note");
     assert_eq!(
         only(&ran, "tasks")["message"],
         "3 tasks in prd.json, 1 ready"

@@ -13,6 +13,7 @@
 mod calls;
 mod capabilities;
 mod mounts;
+mod owners;
 mod rules;
 mod sandbox;
 mod sys;
@@ -63,7 +64,7 @@ pub(super) enum KeeperMessage {
 }
 
 impl KeeperMessage {
-    const STEPS: [&'static str; 16] = [
+    const STEPS: [&'static str; 18] = [
         "making the namespace",
         "mapping the user",
         "forking",
@@ -80,6 +81,8 @@ impl KeeperMessage {
         "renaming a folder",
         "opening a file of the lower folder for writing",
         "closing the sandbox",
+        "becoming another user",
+        "keeping it from settings of the kernel",
     ];
 
     pub(super) fn parse(bytes: [u8; 8]) -> Option<Self> {
@@ -132,6 +135,8 @@ enum SetupStep {
     RenameFolder,
     OpenLower,
     Sandbox,
+    User,
+    KernelSettings,
 }
 
 /// The last step of the process that is to become the program.
@@ -222,7 +227,7 @@ pub(super) fn try_mounts(
     };
     let planned =
         |error: crate::process::MountPlanError| failed("planning the mounts", error.into());
-    let mounts = CompiledMounts::new(plan, &trial.folder).map_err(planned)?;
+    let mounts = CompiledMounts::new(plan, &trial.folder, None).map_err(planned)?;
     let last = LastStep::Trial(CompiledTrial::new(trial).map_err(planned)?);
     let rehearsal = Rehearsal::run(kind, Some(mounts.clone()), None, last)
         .map_err(|source| failed("making the namespace", source))?;
@@ -247,11 +252,12 @@ pub(super) fn try_mounts(
     }
 }
 
-/// Goes through a whole sandbox with a program that exits at once.
+/// Goes through a whole sandbox with a program that exits at once, or works with files.
 pub(super) fn try_sandbox(
     kind: KeeperKind,
     plan: &SandboxPlan,
     mounts: &MountPlan,
+    trial: Option<&MountTrial>,
 ) -> Result<(), TrialFailure> {
     let failed = |step: &str, source: io::Error| TrialFailure {
         step: step.to_owned(),
@@ -259,17 +265,28 @@ pub(super) fn try_sandbox(
     };
     let planned =
         |error: crate::process::MountPlanError| failed("planning the sandbox", error.into());
+    let folder = trial.map_or(Path::new("/"), |trial| &trial.folder);
+    let user = plan.identity.as_ref().map(|identity| identity.id);
     let mounts = match plan.means {
         SandboxMeans::Namespaces => {
-            Some(CompiledMounts::new(mounts, Path::new("/")).map_err(planned)?)
+            Some(CompiledMounts::new(mounts, folder, user).map_err(planned)?)
         }
         SandboxMeans::Landlock => None,
     };
     let sandbox = CompiledSandbox::new(plan, None).map_err(planned)?;
-    let rehearsal = Rehearsal::run(kind, mounts.clone(), Some(sandbox.clone()), LastStep::Exit)
+    let last = match trial {
+        Some(trial) => LastStep::Trial(CompiledTrial::new(trial).map_err(planned)?.in_sandbox()),
+        None => LastStep::Exit,
+    };
+    let rehearsal = Rehearsal::run(kind, mounts.clone(), Some(sandbox.clone()), last)
         .map_err(|source| failed("making the namespace", source))?;
     match (rehearsal.spawned, rehearsal.message) {
         (Ok(()), Some(KeeperMessage::Ended(0))) => Ok(()),
+        (Ok(()), Some(KeeperMessage::Ended(raw)))
+            if libc::WEXITSTATUS(raw) == trial::CROSS_DEVICE =>
+        {
+            Ok(())
+        }
         (Err(source), Some(message)) => {
             let step = message.failed_step(mounts.as_ref(), Some(&sandbox));
             Err(failed(step.as_deref().unwrap_or("starting"), source))
@@ -401,6 +418,10 @@ impl Keeper {
             Ok(Some(program)) => {
                 sys::close_all_but(self.status);
                 sys::hide();
+                let dropped = self.sandbox.as_ref().map(CompiledSandbox::drop_to_signals);
+                if let Some(Err(_)) = dropped {
+                    sys::exit(1);
+                }
                 self.reap_until_end(program)
             }
         }
@@ -416,6 +437,9 @@ impl Keeper {
         let needs_proc = self.kind == KeeperKind::PidNamespace || self.sandbox.is_some();
         if sys::mount_proc().is_err() && needs_proc {
             return self.failed(SetupStep::Proc);
+        }
+        if let Some(Err(index)) = self.sandbox.as_ref().map(CompiledSandbox::map_owners) {
+            return self.failed_sandbox(index);
         }
         if let Some(Err(index)) = self.sandbox.as_ref().map(CompiledSandbox::find_own) {
             return self.failed_sandbox(index);
@@ -527,6 +551,9 @@ impl Keeper {
                     return self.failed(SetupStep::Terminal);
                 }
             }
+        }
+        if let Some(Err(_)) = self.sandbox.as_ref().map(CompiledSandbox::become_user) {
+            return self.failed(SetupStep::User);
         }
         // By its path, so that it is the folder that the plan shows there.
         if let Some(mounts) = &self.mounts

@@ -38,9 +38,11 @@ impl KeptTree {
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
         let (status, status_write) = io::pipe()?;
         let status = Receiver::from_owned_fd(status.into())?;
+        let identity = start.sandbox.and_then(|plan| plan.identity.as_ref());
+        let user = identity.map(|identity| identity.id);
         let mounts = start
             .mounts
-            .map(|view| CompiledMounts::new(view.plan, view.cwd))
+            .map(|view| CompiledMounts::new(view.plan, view.cwd, user))
             .transpose()
             .map_err(StartFailure::Plan)?;
         let doors = start.sandbox.map_or(0, count_doors);

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use ralph_core::agent::Connection;
 use ralph_core::config::{SafetyConfig, SandboxMode, VerifyNetwork};
 
+use crate::layer::Layer;
 use crate::layer::tests::support::{Ground, run_attended};
 use crate::process::{CommandSpec, Ended, SandboxMeans};
-use crate::sandbox::{AgentFolder, AllowedHost, Sandbox, SandboxRequest, SandboxUser};
+use crate::sandbox::{
+    AgentFolder, AllowedHost, Sandbox, SandboxFound, SandboxRequest, SandboxUser, UserOfPrograms,
+};
 
 /// The text that must not be read.
 pub(super) const CANARY: &str = "canary-7f3a91";
@@ -65,7 +68,7 @@ pub(super) const PRIVATE: [&str; 42] = [
 pub(super) struct Machine<'a> {
     pub(super) ground: &'a Ground,
     pub(super) home: PathBuf,
-    sandbox: Sandbox,
+    pub(super) sandbox: Sandbox,
     /// The hosts that the last program asked for.
     pub(super) connections: RefCell<Vec<Connection>>,
     _services: Vec<UnixListener>,
@@ -77,10 +80,24 @@ impl<'a> Machine<'a> {
         Self::with(ground, means, |_| {})
     }
 
+    /// A machine that can't let programs of root's run as another user.
+    pub(super) fn reduced(ground: &'a Ground) -> Self {
+        Self::build(ground, SandboxMeans::Namespaces, |_| {}, Some("a test says so"))
+    }
+
     pub(super) fn with(
         ground: &'a Ground,
         means: SandboxMeans,
         configure: impl FnOnce(&mut SafetyConfig),
+    ) -> Self {
+        Self::build(ground, means, configure, None)
+    }
+
+    fn build(
+        ground: &'a Ground,
+        means: SandboxMeans,
+        configure: impl FnOnce(&mut SafetyConfig),
+        stays_root: Option<&str>,
     ) -> Self {
         let home = ground.dir.join("home");
         for path in PRIVATE {
@@ -121,10 +138,15 @@ impl<'a> Machine<'a> {
             data_dir: &ground.dir.join("data"),
             containment: ground.containment(),
         };
-        let sandbox = Sandbox::new(means, &request);
-        sandbox
-            .try_out(ground.containment())
-            .unwrap_or_else(|failure| panic!("{means}: {failure}"));
+        let sandbox = match stays_root {
+            Some(reason) => {
+                let reason = reason.to_owned();
+                let user = UserOfPrograms::Root { reason };
+                Sandbox::new(means, &request, user).tried(ground.containment())
+            }
+            None => Sandbox::strongest(means, &request),
+        };
+        let sandbox = sandbox.unwrap_or_else(|failure| panic!("{means}: {failure}"));
         Self {
             ground,
             home,
@@ -136,8 +158,30 @@ impl<'a> Machine<'a> {
 
     /// Tries one means, and says why it does not work.
     pub(super) fn probe(ground: &Ground, home: &Path, means: SandboxMeans) -> Result<(), String> {
-        let request = SandboxRequest {
-            safety: &SafetyConfig::default(),
+        let tried = Self::ask(ground, home, SandboxMode::Auto, |request| {
+            Sandbox::strongest(means, request)
+        });
+        tried.map(|_| ()).map_err(|failure| failure.to_string())
+    }
+
+    /// Finds the sandbox of a loop.
+    pub(super) fn find(ground: &Ground, mode: SandboxMode) -> Result<SandboxFound, String> {
+        let home = ground.dir.join("home");
+        fs::create_dir_all(&home).unwrap();
+        Self::ask(ground, &home, mode, SandboxFound::find)
+    }
+
+    fn ask<T>(
+        ground: &Ground,
+        home: &Path,
+        mode: SandboxMode,
+        ask: impl FnOnce(&SandboxRequest<'_>) -> T,
+    ) -> T {
+        ask(&SandboxRequest {
+            safety: &SafetyConfig {
+                sandbox: mode,
+                ..SafetyConfig::default()
+            },
             vars: &environment(ground, home),
             root: &ground.repo,
             git_folders: &[],
@@ -146,9 +190,7 @@ impl<'a> Machine<'a> {
             verify_network: VerifyNetwork::Open,
             data_dir: &ground.dir.join("data"),
             containment: ground.containment(),
-        };
-        let tried = Sandbox::new(means, &request).try_out(ground.containment());
-        tried.map_err(|failure| failure.to_string())
+        })
     }
 
     /// Runs a shell script in the sandbox.
@@ -167,8 +209,22 @@ impl<'a> Machine<'a> {
         )
     }
 
+    /// Runs a shell script in the sandbox, over a layer.
+    pub(super) fn run_in_layer(&self, layer: &Layer, script: &str) -> (String, Ended) {
+        let spec = self.spec(script).mounts(layer.mount_plan().unwrap());
+        self.run_spec(spec, SandboxUser::Command)
+    }
+
+    /// What is said about the sandbox.
+    pub(super) fn sentence(&self) -> String {
+        self.sandbox.sentence()
+    }
+
     fn run_as(&self, script: &str, user: SandboxUser<'_>) -> (String, Ended) {
-        let mut spec = self.spec(script);
+        self.run_spec(self.spec(script), user)
+    }
+
+    fn run_spec(&self, mut spec: CommandSpec, user: SandboxUser<'_>) -> (String, Ended) {
         let mut enclosure = self.sandbox.enclose(&mut spec, user).unwrap();
         let ran = run_attended(&spec, self.ground.containment(), |running| {
             enclosure.attend(running).unwrap();
@@ -178,7 +234,8 @@ impl<'a> Machine<'a> {
         ran.unwrap()
     }
 
-    fn spec(&self, script: &str) -> CommandSpec {
+    /// A shell script for the sandbox, which is not in it yet.
+    pub(super) fn spec(&self, script: &str) -> CommandSpec {
         let mut spec = self.ground.spec("/bin/sh").args(["-c", script]);
         spec.env.retain(|(name, _)| name != "HOME");
         spec.env("HOME", &self.home)

@@ -5,7 +5,7 @@
 use std::{collections::BTreeSet, io::Read as _, path::Path, process::Stdio, time::Duration};
 
 use ralph_core::{
-    config::{AgentChoice, CustomAgent, OnUsageLimit},
+    config::{AgentChoice, Config, CustomAgent, OnUsageLimit, SandboxMode},
     dollars::Dollars,
     economics::PriceGap,
     sanitize::one_line,
@@ -51,7 +51,7 @@ pub(super) fn checks(project: &Project) -> Vec<Check> {
     checks.extend(permissions(project, choice));
     checks.extend(fallback(project));
     checks.extend(prices(project));
-    checks.push(root());
+    checks.push(user(project.config()));
     checks
 }
 
@@ -356,10 +356,16 @@ fn command(program: &str, root: &Path, role: Role) -> Check {
     }
 }
 
-fn root() -> Check {
-    if rustix::process::geteuid().is_root() {
+fn user(config: &Config) -> Check {
+    if !rustix::process::geteuid().is_root() {
+        return Check::ok("user", "not root");
+    }
+    if config.safety.sandbox == SandboxMode::Off {
         return Check::warning("user", "ralph runs as root, and so does the agent")
             .hint("use an account that may do less, or a container");
     }
-    Check::ok("user", "not root")
+    Check::note(
+        "user",
+        "ralph runs as root, and agents as another user if the sandbox allows it: see there",
+    )
 }

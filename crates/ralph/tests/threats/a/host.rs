@@ -164,13 +164,37 @@ fn a35_in_place_what_ralph_trusts_can_not_be_written_in_a_sandbox() {
 
 #[test]
 fn a33_a_sandbox_that_can_not_be_is_refused_by_name() {
-    // The tests run as root, whom no sandbox keeps in.
+    // The tests run as root. Its programs can be one other user, and not several.
     for mode in MODES {
         let project = alone(mode, "work").env("RALPH_SAFETY_SANDBOX", "required");
+        let repo = &project.repo;
+        repo.git(["config", "--global", "safe.directory", "*"]);
+        std::os::unix::fs::chown(repo.root(), Some(1234), Some(1234)).unwrap();
         let ran = project.run(&[]).expect(2);
         let said = ran.all();
-        assert!(said.contains("ralph runs as root"), "{mode}: {said}");
+        let why = "ralph runs as root, and its programs can't run as another user here";
+        assert!(said.contains(why), "{mode}: {said}");
         assert_eq!(project.landed(), Vec::<String>::new(), "{mode}");
+    }
+}
+
+#[test]
+fn a33_programs_of_root_are_another_user_and_what_they_make_is_roots() {
+    use std::os::unix::fs::MetadataExt as _;
+
+    for mode in MODES {
+        let probe = "test \"$(id -u)\" != 0 && test \"$(whoami)\" = ralph && mkdir made && id -u > made/agent && work";
+        let verify = "test \"$(id -u)\" = \"$(cat made/agent)\" && ! test -w /proc/sys/kernel/core_pattern && test -f A.txt";
+        let project = patient(Project::with_stories(&[story_by("A", &[verify])]), mode)
+            .script(&script(&[("A", probe)]))
+            .env("RALPH_SAFETY_SANDBOX", "required")
+            .env("RALPH_SAFETY_ALLOW_WRITE", "[]");
+        let ran = project.run(&[]).expect(0);
+        assert_eq!(project.landed(), ["A"], "{mode}: {}", ran.all());
+        for path in ["A.txt", "made", "made/agent"] {
+            let meta = project.repo.root().join(path).metadata().unwrap();
+            assert_eq!((meta.uid(), meta.gid()), (0, 0), "{mode}: {path}");
+        }
     }
 }
 

@@ -44,28 +44,50 @@ pub(super) enum KeptCapabilities {
     None,
     /// Those over the owners and modes of files.
     Owners,
+    /// Those that a keeper needs to start a program as another user. The program itself has none of them.
+    AnotherUser,
+    /// The one that a keeper needs to pass signals on to another user's program.
+    Signals,
 }
 
 /// CHOWN, DAC_OVERRIDE, FOWNER.
 const OVER_OWNERS: [c_ulong; 3] = [0, 1, 3];
+const KILL: c_ulong = 5;
+const SETGID: c_ulong = 6;
+const SETUID: c_ulong = 7;
 /// Above the last one that any kernel knows.
 const CAPABILITY_COUNT: c_ulong = 64;
 
 /// Drops all but those that are kept.
 pub(super) fn drop_all_but(kept: KeptCapabilities) -> Result<(), CallFailed> {
-    drop_those(|capability| match kept {
-        KeptCapabilities::None => true,
-        KeptCapabilities::Owners => !OVER_OWNERS.contains(&capability),
-    })
+    let for_programs: &[c_ulong] = match kept {
+        KeptCapabilities::Owners => &OVER_OWNERS,
+        KeptCapabilities::None | KeptCapabilities::AnotherUser | KeptCapabilities::Signals => &[],
+    };
+    let own: &[c_ulong] = match kept {
+        KeptCapabilities::None => &[],
+        KeptCapabilities::Owners => &OVER_OWNERS,
+        KeptCapabilities::AnotherUser => &[KILL, SETGID, SETUID],
+        KeptCapabilities::Signals => &[KILL],
+    };
+    drop_those(
+        |capability| !for_programs.contains(&capability),
+        |capability| !own.contains(&capability),
+    )
 }
 
 /// Drops them from all sets, so that no program with file capabilities brings them back. In a user
 /// namespace an `exec` drops all of an ordinary user, but root stays root.
 pub(super) fn drop_those_that_undo_mounts() -> Result<(), CallFailed> {
-    drop_those(|capability| DROPPED.contains(&capability))
+    let is_dropped = |capability| DROPPED.contains(&capability);
+    drop_those(is_dropped, is_dropped)
 }
 
-fn drop_those(is_dropped: impl Fn(c_ulong) -> bool) -> Result<(), CallFailed> {
+/// `leaves_bounds` says which ones no program can get back, `is_dropped` those that this process gives up.
+fn drop_those(
+    leaves_bounds: impl Fn(c_ulong) -> bool,
+    is_dropped: impl Fn(c_ulong) -> bool,
+) -> Result<(), CallFailed> {
     let mut header = CapabilityHeader {
         version: 0x2008_0522,
         pid: 0,
@@ -75,11 +97,16 @@ fn drop_those(is_dropped: impl Fn(c_ulong) -> bool) -> Result<(), CallFailed> {
     check(
         unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) } as c_int,
     )?;
-    for capability in (0..CAPABILITY_COUNT).filter(|capability| is_dropped(*capability)) {
+    for capability in 0..CAPABILITY_COUNT {
         // SAFETY: no pointers. Kernels that do not know a capability say so here.
-        if unsafe { libc::prctl(libc::PR_CAPBSET_READ, capability, 0, 0, 0) } == 1 {
+        if leaves_bounds(capability)
+            && unsafe { libc::prctl(libc::PR_CAPBSET_READ, capability, 0, 0, 0) } == 1
+        {
             // SAFETY: no pointers.
             check(unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) })?;
+        }
+        if !is_dropped(capability) {
+            continue;
         }
         let (word, bit) = ((capability / 32) as usize, 1_u32 << (capability % 32));
         if let Some(word) = words.get_mut(word) {

@@ -22,6 +22,7 @@ const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
 pub(super) const MOUNT_ATTR_RDONLY: u64 = 1;
 pub(super) const MOUNT_ATTR_NOSUID: u64 = 2;
 pub(super) const MOUNT_ATTR_NODEV: u64 = 4;
+const MOUNT_ATTR_IDMAP: u64 = 0x0010_0000;
 const RESOLVE_NO_SYMLINKS: u64 = 4;
 
 /// Character devices by which root reaches the bytes of a disk or of the memory.
@@ -89,20 +90,24 @@ struct ScratchMount {
     /// The lower folder is the current one.
     options: CString,
     flags: c_ulong,
+    /// The user that the folder is for, where it is not the one that mounts it.
+    owner: Option<u32>,
 }
 
 impl CompiledMounts {
+    /// `user` is the one that the program becomes, where it is another one.
     pub(in crate::process::linux) fn new(
         plan: &MountPlan,
         cwd: &Path,
+        user: Option<u32>,
     ) -> Result<Self, MountPlanError> {
         let mut steps = Vec::with_capacity(plan.steps.len());
         let mut hidden: Vec<&Path> = Vec::new();
         for step in &plan.steps {
-            steps.push(CompiledStep::new(step, &hidden)?);
+            steps.push(CompiledStep::new(step, &hidden, user)?);
             hidden.push(step.target());
         }
-        if rustix::process::geteuid().is_root() {
+        if user.is_none() && rustix::process::geteuid().is_root() {
             steps.extend(ways_of_root());
         }
         Ok(Self {
@@ -135,7 +140,11 @@ impl CompiledMounts {
 }
 
 impl CompiledStep {
-    fn new(step: &MountStep, hidden: &[&Path]) -> Result<Self, MountPlanError> {
+    fn new(
+        step: &MountStep,
+        hidden: &[&Path],
+        user: Option<u32>,
+    ) -> Result<Self, MountPlanError> {
         let action = match step {
             MountStep::Overlay(overlay) => compile_overlay(overlay, hidden)?,
             MountStep::Bind { from, to, access } => MountAction::Bind {
@@ -146,7 +155,11 @@ impl CompiledStep {
             MountStep::Cover { path } => MountAction::Cover {
                 path: c_string(path)?,
             },
-            MountStep::Scratch { path, xattrs, most } => compile_scratch(path, *xattrs, *most)?,
+            MountStep::Scratch { path, xattrs, most } => {
+                let mut scratch = compile_scratch(path, *xattrs, *most)?;
+                scratch.owner = user;
+                MountAction::Scratch(scratch)
+            }
         };
         Ok(Self {
             name: step.to_string(),
@@ -157,7 +170,7 @@ impl CompiledStep {
     }
 
     fn optional(step: &MountStep) -> Option<Self> {
-        let step = Self::new(step, &[]).ok()?;
+        let step = Self::new(step, &[], None).ok()?;
         Some(Self {
             may_be_missing: true,
             ..step
@@ -231,6 +244,9 @@ impl CompiledStep {
                 for folder in [&scratch.upper, &scratch.work] {
                     // SAFETY: the string is valid.
                     check(unsafe { libc::mkdir(folder.as_ptr(), 0o777) })?;
+                }
+                if let Some(owner) = scratch.owner {
+                    give(&scratch.upper, owner)?;
                 }
                 mount(c"overlay", &scratch.path, scratch.flags, &scratch.options)?;
             }
@@ -358,7 +374,7 @@ fn compile_scratch(
     path: &Path,
     xattrs: OverlayXattrs,
     most: Option<u64>,
-) -> Result<MountAction, MountPlanError> {
+) -> Result<ScratchMount, MountPlanError> {
     let (upper, work) = (path.join("upper"), path.join("work"));
     let mut options = Vec::from(b"lowerdir=.,upperdir=");
     push_escaped(&mut options, &upper)?;
@@ -367,14 +383,15 @@ fn compile_scratch(
     options.extend_from_slice(features(xattrs));
     let size = most.map_or_else(String::new, |most| format!(",size={most}"));
     let memory = format!("mode=0755{size}");
-    Ok(MountAction::Scratch(ScratchMount {
+    Ok(ScratchMount {
         path: c_string(path)?,
         memory: finished(memory.into_bytes(), path)?,
         upper: c_string(&upper)?,
         work: c_string(&work)?,
         options: finished(options, path)?,
         flags: flags_of(path),
-    }))
+        owner: None,
+    })
 }
 
 /// Said in full: what is not said is as the distribution set it. A file with `metacopy` would be in the upper
@@ -490,8 +507,23 @@ pub(super) fn clone_tree(from: &CStr) -> c_int {
     tree as c_int
 }
 
+/// Gives what was made to a user and the group of the same number.
+pub(super) fn give(path: &CStr, user: u32) -> Result<(), CallFailed> {
+    // SAFETY: the string is valid.
+    check(unsafe { libc::lchown(path.as_ptr(), user, user) })
+}
+
 /// Limits what a mount that was taken allows.
 pub(super) fn set_attributes(tree: c_int, set: u64) -> Result<(), CallFailed> {
+    change_attributes(tree, set, 0)
+}
+
+/// Changes the owners of all that a mount shows, by the map of a user namespace.
+pub(super) fn map_owners(tree: c_int, user_namespace: c_int) -> Result<(), CallFailed> {
+    change_attributes(tree, MOUNT_ATTR_IDMAP, user_namespace.unsigned_abs().into())
+}
+
+fn change_attributes(tree: c_int, set: u64, user_namespace: u64) -> Result<(), CallFailed> {
     #[repr(C)]
     struct MountAttributes {
         set: u64,
@@ -503,7 +535,7 @@ pub(super) fn set_attributes(tree: c_int, set: u64) -> Result<(), CallFailed> {
         set,
         clear: 0,
         propagation: 0,
-        user_namespace: 0,
+        user_namespace,
     };
     // SAFETY: an empty path, and a structure of the size that is given.
     let done: c_long = unsafe {

@@ -15,9 +15,10 @@ use libc::{c_int, c_ulong};
 use super::calls::CallFilter;
 use super::capabilities::{self, KeptCapabilities};
 use super::mounts::{
-    MOUNT_ATTR_NODEV, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, attach, c_string, clone_tree, mount,
-    refuse_links, set_attributes,
+    MOUNT_ATTR_NODEV, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, attach, c_string, clone_tree, give,
+    mount, refuse_links, set_attributes,
 };
+use super::owners::{CompiledIdentity, become_user, give_streams};
 use super::{rules, sys};
 use crate::process::sys::{CallFailed, check};
 use crate::process::{
@@ -37,6 +38,7 @@ struct CompiledWalls {
     network: CompiledNetwork,
     limits: SandboxLimits,
     kept: KeptCapabilities,
+    identity: Option<CompiledIdentity>,
     filter: CallFilter,
     /// Rules of Landlock: about files where there are no namespaces, else about sockets without a file.
     rules: Option<OwnedFd>,
@@ -60,6 +62,8 @@ struct CompiledEntry {
     /// An empty file or folder to make for it to be mounted on.
     point: Option<MountPoint>,
     action: EntryAction,
+    /// The user that folders and files are made for, where it is not the one that makes them.
+    owner: Option<u32>,
     /// The source, once found. Set and read in the child alone.
     source: AtomicI32,
 }
@@ -73,7 +77,7 @@ enum MountPoint {
 enum EntryAction {
     Show { from: CString, attributes: u64 },
     Instead { from: CString },
-    Memory,
+    Memory { options: CString },
     Terminals,
     Link { target: CString },
 }
@@ -84,10 +88,13 @@ impl CompiledSandbox {
         plan: &SandboxPlan,
         to_ralph: Option<OwnedFd>,
     ) -> Result<Self, MountPlanError> {
+        let owner = plan.identity.as_ref().map(|identity| identity.id);
         let mut entries = Vec::with_capacity(plan.shown.len());
         for (index, shown) in plan.shown.iter().enumerate() {
-            entries.push(CompiledEntry::new(shown, plan.above(index))?);
+            entries.push(CompiledEntry::new(shown, plan.above(index), owner)?);
         }
+        let identity = plan.identity.as_ref();
+        let identity = identity.map(CompiledIdentity::new).transpose()?;
         let rules = match plan.means {
             SandboxMeans::Namespaces => rules::without_outside_sockets(),
             SandboxMeans::Landlock => rules::about_files(&plan.shown),
@@ -97,22 +104,28 @@ impl CompiledSandbox {
             entries,
             network: compile_network(&plan.network, to_ralph),
             limits: plan.limits,
-            kept: if plan.overrides_owners {
-                KeptCapabilities::Owners
-            } else {
-                KeptCapabilities::None
+            kept: match &identity {
+                Some(_) => KeptCapabilities::AnotherUser,
+                None if plan.overrides_owners => KeptCapabilities::Owners,
+                None => KeptCapabilities::None,
             },
+            identity,
             filter: CallFilter::new(plan.nested)?,
             rules,
         })))
     }
 
     pub(in crate::process::linux) fn step_name(sandbox: Option<&Self>, index: usize) -> String {
-        let entry = sandbox.and_then(|sandbox| sandbox.0.entries.get(index));
-        entry.map_or_else(
-            || "making a root folder".to_owned(),
-            |entry| format!("showing {}", entry.name),
-        )
+        let Some(Self(walls)) = sandbox else {
+            return "making a root folder".to_owned();
+        };
+        if let Some(entry) = walls.entries.get(index) {
+            return format!("showing {}", entry.name);
+        }
+        let owned = index.checked_sub(walls.entries.len() + 1);
+        let identity = walls.identity.as_ref();
+        let step = identity.and_then(|identity| identity.step_name(owned?));
+        step.unwrap_or_else(|| "making a root folder".to_owned())
     }
 
     /// The namespaces that it needs besides those of the containment.
@@ -125,6 +138,33 @@ impl CompiledSandbox {
             CompiledNetwork::Own { .. } => libc::CLONE_NEWNET,
         };
         libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | network
+    }
+
+    /// Shows what is to be the program's own as its own. Runs in B, before anything else is mounted. A path that
+    /// fails has its number behind those of all entries, and of the root folder.
+    pub(super) fn map_owners(&self) -> Result<(), usize> {
+        let Some(identity) = &self.0.identity else {
+            return Ok(());
+        };
+        give_streams(identity.id);
+        let mapped = identity.map_paths();
+        mapped.map_err(|index| self.0.entries.len() + 1 + index)
+    }
+
+    /// Runs in C: becomes the user that the program is to be.
+    pub(super) fn become_user(&self) -> Result<(), CallFailed> {
+        match &self.0.identity {
+            Some(identity) => become_user(identity.id),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs in B, once the program is another user's: keeps no more than it takes to signal it.
+    pub(super) fn drop_to_signals(&self) -> Result<(), CallFailed> {
+        match &self.0.identity {
+            Some(_) => capabilities::drop_all_but(KeptCapabilities::Signals),
+            None => Ok(()),
+        }
     }
 
     /// Finds what the plan of mounts may hide. Runs in B, before that plan.
@@ -205,7 +245,11 @@ fn compile_network(network: &SandboxNetwork, to_ralph: Option<OwnedFd>) -> Compi
 }
 
 impl CompiledEntry {
-    fn new(shown: &ShownPath, above: Option<&ShownPath>) -> Result<Self, MountPlanError> {
+    fn new(
+        shown: &ShownPath,
+        above: Option<&ShownPath>,
+        owner: Option<u32>,
+    ) -> Result<Self, MountPlanError> {
         let ShownPath { path, kind } = shown;
         let is_folder = match kind {
             ShownAs::ReadOnly | ShownAs::ReadWrite | ShownAs::Device => path.is_dir(),
@@ -240,7 +284,8 @@ impl CompiledEntry {
             at: in_root(path)?,
             folders,
             point,
-            action: action(path, kind)?,
+            action: action(path, kind, owner)?,
+            owner,
             source: AtomicI32::new(-1),
         })
     }
@@ -265,11 +310,11 @@ impl CompiledEntry {
             return Ok(());
         }
         for folder in &self.folders {
-            make_folder(folder)?;
+            make_folder(folder, self.owner)?;
         }
         match self.point {
-            Some(MountPoint::Folder) => make_folder(&self.at)?,
-            Some(MountPoint::File) => make_file(&self.at)?,
+            Some(MountPoint::Folder) => make_folder(&self.at, self.owner)?,
+            Some(MountPoint::File) => make_file(&self.at, self.owner)?,
             None => {}
         }
         match &self.action {
@@ -279,10 +324,10 @@ impl CompiledEntry {
                 sys::close(source);
                 Ok(())
             }
-            EntryAction::Memory => {
+            EntryAction::Memory { options } => {
                 refuse_links(&self.at)?;
                 let flags = libc::MS_NOSUID | libc::MS_NODEV;
-                mount(c"tmpfs", &self.at, flags, c"mode=1777")
+                mount(c"tmpfs", &self.at, flags, options)
             }
             EntryAction::Terminals => {
                 let flags = libc::MS_NOSUID | libc::MS_NOEXEC;
@@ -299,7 +344,11 @@ impl CompiledEntry {
     }
 }
 
-fn action(path: &Path, kind: &ShownAs) -> Result<EntryAction, MountPlanError> {
+fn action(
+    path: &Path,
+    kind: &ShownAs,
+    owner: Option<u32>,
+) -> Result<EntryAction, MountPlanError> {
     let show = |attributes| {
         Ok(EntryAction::Show {
             from: c_string(path)?,
@@ -313,7 +362,17 @@ fn action(path: &Path, kind: &ShownAs) -> Result<EntryAction, MountPlanError> {
         ShownAs::Instead { from } => Ok(EntryAction::Instead {
             from: c_string(from)?,
         }),
-        ShownAs::Memory => Ok(EntryAction::Memory),
+        ShownAs::Memory => {
+            let owner = owner.map(|id| format!(",uid={id},gid={id}"));
+            // In a folder that all may write to, the kernel lets no one open another's device to create it, which
+            // is how a shell opens `/dev/null`.
+            let holds_devices = path == Path::new("/dev");
+            let mode = if holds_devices { "0755" } else { "1777" };
+            let options = format!("mode={mode}{}", owner.unwrap_or_default());
+            Ok(EntryAction::Memory {
+                options: plain_string(Path::new(&options))?,
+            })
+        }
         ShownAs::Terminals => Ok(EntryAction::Terminals),
         ShownAs::Link { target } => Ok(EntryAction::Link {
             target: plain_string(target)?,
@@ -353,18 +412,21 @@ fn leave_old_root() -> Result<(), CallFailed> {
     mount(c"", c"/", flags | libc::MS_NOSUID | libc::MS_NODEV, c"")
 }
 
-fn make_folder(path: &CStr) -> Result<(), CallFailed> {
+fn make_folder(path: &CStr, owner: Option<u32>) -> Result<(), CallFailed> {
     // SAFETY: the string is valid.
-    check(unsafe { libc::mkdir(path.as_ptr(), 0o755) }).or_else(|_| exists())
+    if check(unsafe { libc::mkdir(path.as_ptr(), 0o755) }).is_err() {
+        return exists();
+    }
+    owner.map_or(Ok(()), |owner| give(path, owner))
 }
 
-fn make_file(path: &CStr) -> Result<(), CallFailed> {
+fn make_file(path: &CStr, owner: Option<u32>) -> Result<(), CallFailed> {
     let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     // SAFETY: the string is valid.
     let fd = unsafe { libc::open(path.as_ptr(), flags, 0o644) };
     check(fd)?;
     sys::close(fd);
-    Ok(())
+    owner.map_or(Ok(()), |owner| give(path, owner))
 }
 
 /// Passes a call that failed because what it makes is there.

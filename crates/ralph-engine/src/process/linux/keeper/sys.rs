@@ -134,6 +134,19 @@ pub(super) fn reap(pid: pid_t) -> Reaped {
     }
 }
 
+/// Waits until a child has ended.
+pub(super) fn wait_for(pid: pid_t) {
+    // SAFETY: no status is asked for.
+    unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
+}
+
+/// Waits until the other end of a pipe is closed.
+pub(super) fn wait_for_end(fd: c_int) {
+    let mut byte = 0_u8;
+    // SAFETY: one byte is valid for writing.
+    unsafe { libc::read(fd, (&raw mut byte).cast::<c_void>(), 1) };
+}
+
 /// Tells if a child was stopped since this was last asked. Leaves alone how it ended.
 pub(super) fn has_stopped(pid: pid_t) -> bool {
     // SAFETY: all zeros is a valid value, and is what it stays if there is nothing to tell.

@@ -16,16 +16,32 @@ const CONTENT: &[u8] = b"written\n";
 
 pub(super) struct CompiledTrial {
     opened: Option<CString>,
+    /// In a sandbox it must not be able to write settings of the kernel.
+    is_sandboxed: bool,
 }
 
 impl CompiledTrial {
     pub(super) fn new(trial: &MountTrial) -> Result<Self, MountPlanError> {
         let opened = trial.opened.as_deref().map(c_string).transpose()?;
-        Ok(Self { opened })
+        Ok(Self {
+            opened,
+            is_sandboxed: false,
+        })
+    }
+
+    /// The same in a sandbox.
+    pub(super) fn in_sandbox(self) -> Self {
+        Self {
+            is_sandboxed: true,
+            ..self
+        }
     }
 
     /// Runs in C, in the folder of the trial.
     pub(super) fn run(&self) -> Result<c_int, SetupStep> {
+        if self.is_sandboxed && open(c"/proc/sys/kernel/core_pattern", libc::O_WRONLY).is_ok() {
+            return Err(SetupStep::KernelSettings);
+        }
         let create = libc::O_CREAT | libc::O_EXCL;
         write(c"created", create).map_err(|_| SetupStep::CreateFile)?;
         write(c"changed", libc::O_TRUNC).map_err(|_| SetupStep::ChangeFile)?;
