@@ -98,6 +98,8 @@ impl OwnFolder {
 impl Drop for OwnFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+        // The folder of all of them stays where it holds another.
+        let _ = self.0.parent().map(fs::remove_dir);
     }
 }
 

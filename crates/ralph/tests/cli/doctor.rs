@@ -131,8 +131,8 @@ fn the_json_contract() {
 fn the_text_has_a_line_a_check_and_a_sum() {
     let repo = healthy();
     let text = ralph(&repo, &["doctor"]).text(0).to_owned();
-    assert!(text.contains("ok       repository   on main\n"), "{text}");
-    assert!(text.contains("ok       verify       `true`\n"), "{text}");
+    assert!(text.contains("ok    repository   on main\n"), "{text}");
+    assert!(text.contains("ok    verify       `true`\n"), "{text}");
     assert!(text.contains("\n0 problems, "), "{text}");
 }
 
