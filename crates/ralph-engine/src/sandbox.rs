@@ -4,6 +4,7 @@
 //! read, the repository as its workspace says, a home of its own, and temporary folders of its own.
 //! Everything else of the machine is not there.
 
+mod group;
 mod home;
 mod hosts;
 mod identity;
@@ -17,7 +18,7 @@ mod view;
 pub(crate) use home::sweep_homes;
 pub use home::{AgentFile, AgentFileKind, AgentFolder};
 pub use hosts::AllowedHost;
-pub use limits::TreeLimits;
+pub use limits::{TreeLimits, TreeWatch};
 
 use std::{
     ffi::OsString,
@@ -40,8 +41,8 @@ use self::{
     view::{SandboxView, ViewRights, is_narrow},
 };
 use crate::process::{
-    CommandSpec, Containment, MountPlan, MountStep, OverlayXattrs, Running, SandboxLimits,
-    SandboxIdentity, SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, TrialFailure, try_sandbox,
+    CommandSpec, Containment, MountPlan, MountStep, OverlayXattrs, Running, SandboxIdentity,
+    SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, TrialFailure, try_sandbox,
 };
 
 /// The facts that a sandbox is made from.
@@ -209,7 +210,8 @@ impl SandboxFound {
                     ));
                 }
                 Ok(sandbox) => {
-                    let sandbox = sandbox.settle_caches(request.containment);
+                    let mut sandbox = sandbox.settle_caches(request.containment);
+                    sandbox.limits.find_group();
                     return Ok(Self::Walls(Box::new(sandbox)));
                 }
                 Err(failure) => reasons.push(format!("{means}: {failure}")),
@@ -248,10 +250,7 @@ impl SandboxFound {
 
 impl Sandbox {
     /// The strongest sandbox of one means that works here: programs of root's run as another user if they can.
-    fn strongest(
-        means: SandboxMeans,
-        request: &SandboxRequest<'_>,
-    ) -> Result<Self, TrialFailure> {
+    fn strongest(means: SandboxMeans, request: &SandboxRequest<'_>) -> Result<Self, TrialFailure> {
         if !rustix::process::geteuid().is_root() {
             return Self::new(means, request, UserOfPrograms::Own).tried(request.containment);
         }
@@ -302,7 +301,7 @@ impl Sandbox {
             nested: request.safety.sandbox != SandboxMode::Required,
             overrides_owners: user.is_root() && owner != 0,
             user,
-            limits: TreeLimits::new(request.safety.max_memory_gb, request.safety.max_processes),
+            limits: TreeLimits::new(request.safety),
             network: request.safety.network,
             allow_hosts: request.allow_hosts.to_vec(),
             verify_network: match request.verify_network {
@@ -461,12 +460,7 @@ impl Sandbox {
             network: self.network_of(user, doors.as_ref()),
             nested: self.nested,
             overrides_owners: self.overrides_owners,
-            limits: SandboxLimits {
-                // The kernel counts those of this sandbox alone: in a user namespace, or by its own user. It would
-                // only refuse to start more: what is watched for comes first, and says why it ends.
-                processes: (self.means == SandboxMeans::Namespaces)
-                    .then_some(self.limits.processes.saturating_mul(4)),
-            },
+            limits: self.limits.of_program(self.means),
             shown: Vec::new(),
         };
         view.into_plan(&mut plan);
@@ -527,7 +521,7 @@ impl Sandbox {
 
     /// The most that the programs in it may use together.
     pub fn limits(&self) -> TreeLimits {
-        self.limits
+        self.limits.clone()
     }
 
     /// The hosts that verify commands reach.

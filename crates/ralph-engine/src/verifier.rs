@@ -34,7 +34,7 @@ use crate::layer::{SpaceMeter, UpperSpace};
 use crate::process::{
     CappedLog, CommandSpec, Containment, Ended, KeeperName, MountPlan, Output, Running, Tail, spawn,
 };
-use crate::sandbox::{Enclosure, Sandbox, SandboxUser, TreeLimits};
+use crate::sandbox::{Enclosure, Sandbox, SandboxUser, TreeWatch};
 
 /// How much of the output's end tells failures apart. Far more than a prompt gets, so that where it
 /// begins matters little.
@@ -176,7 +176,7 @@ async fn run_command(
                 last.borrow_mut().push(bytes);
                 bytes.clear();
             };
-            let limits = context.sandbox.map(Sandbox::limits);
+            let limits = context.sandbox.map(|sandbox| sandbox.limits().watch());
             let watched = CommandLimits {
                 timeout: context.timeout,
                 space,
@@ -221,7 +221,7 @@ async fn run_command(
 struct CommandLimits {
     timeout: Duration,
     space: Option<SpaceMeter>,
-    limits: Option<TreeLimits>,
+    limits: Option<TreeWatch>,
 }
 
 /// A command that runs.
@@ -277,7 +277,7 @@ async fn watch(
         limits,
     } = watched;
     let grows = async {
-        match limits {
+        match &limits {
             Some(limits) => limits.exceeded().await,
             None => std::future::pending().await,
         }
@@ -289,7 +289,7 @@ async fn watch(
             why = grows => CommandOutcome::Stopped { why },
         }
     };
-    match running.finish_unless(cut, take).await {
+    let outcome = match running.finish_unless(cut, take).await {
         Ok(Ok(Ended::Code(0))) => CommandOutcome::Passed,
         Ok(Ok(Ended::Code(code))) => CommandOutcome::Failed { code },
         Ok(Ok(Ended::Signal(signal))) => CommandOutcome::Signalled { signal },
@@ -297,6 +297,14 @@ async fn watch(
             why: format!("its end could not be awaited: {error}"),
         },
         Err(cut) => cut,
+    };
+    // One that the kernel stopped short may have ended before the next look.
+    let refused = limits.and_then(|limits| limits.look_at_group());
+    match (outcome, refused) {
+        (CommandOutcome::Failed { .. } | CommandOutcome::Signalled { .. }, Some(why)) => {
+            CommandOutcome::Stopped { why }
+        }
+        (outcome, _) => outcome,
     }
 }
 

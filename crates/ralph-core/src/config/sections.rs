@@ -532,6 +532,8 @@ section! {
         pub max_memory_gb: Option<Gigabytes> = None,
         /// Processes that may be in the sandbox at once.
         pub max_processes: NonZeroU32 = count(4_096),
+        /// Processors that the programs in the sandbox may use together. None for all.
+        pub max_cpus: Option<NonZeroU32> = None,
         /// Programs that verify commands and the agent's shell may start: a name, a path, or a name with the first
         /// words behind it (`git status`); empty for any.
         pub allowed_commands: Vec<String> = Vec::new(),

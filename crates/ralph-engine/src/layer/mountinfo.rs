@@ -9,17 +9,17 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// One mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct MountEntry {
+pub(crate) struct MountEntry {
     /// The file system, as `major:minor`.
-    pub(super) device: String,
+    pub(crate) device: String,
     /// The folder of the file system that is shown.
-    pub(super) root: PathBuf,
-    pub(super) point: PathBuf,
-    pub(super) kind: String,
+    pub(crate) root: PathBuf,
+    pub(crate) point: PathBuf,
+    pub(crate) kind: String,
 }
 
 /// Reads the mounts, in the order in which they were made.
-pub(super) fn read_mounts() -> io::Result<Vec<MountEntry>> {
+pub(crate) fn read_mounts() -> io::Result<Vec<MountEntry>> {
     Ok(parse_mounts(&std::fs::read(MOUNTS)?))
 }
 

@@ -103,6 +103,8 @@ pub enum MountPlanError {
     Filter { reason: String },
     #[error("no map of owners can be made: {reason}")]
     OwnerMap { reason: String },
+    #[error("the control group {} can't be opened: {reason}", path.display())]
+    Group { path: PathBuf, reason: String },
 }
 
 impl From<MountPlanError> for io::Error {

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::net::SocketAddrV4;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use super::Containment;
@@ -140,11 +141,15 @@ pub enum OwnerNeed {
     MayStay,
 }
 
-/// Limits that the kernel keeps for each process of a tree.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Limits that the kernel keeps for a tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SandboxLimits {
     /// Processes of the user in the tree.
     pub processes: Option<u64>,
+    /// Processors that it runs on. It can't choose others.
+    pub cpus: Option<NonZeroU32>,
+    /// The folder of a control group of version 2, which the tree is started in.
+    pub group: Option<PathBuf>,
 }
 
 impl SandboxPlan {

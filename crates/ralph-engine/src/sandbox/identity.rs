@@ -82,7 +82,11 @@ impl ProgramUser {
         for (file, text, line) in [("passwd", users, user), ("group", groups, group)] {
             let mut options = fs::OpenOptions::new();
             let path = folder.path().join(file);
-            let mut file = options.write(true).create_new(true).mode(0o644).open(path)?;
+            let mut file = options
+                .write(true)
+                .create_new(true)
+                .mode(0o644)
+                .open(path)?;
             // The mask of this process may have taken away what all must read.
             file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
             file.write_all(with_line(&text, &line).as_bytes())?;
@@ -301,7 +305,10 @@ mod tests {
 
     #[test]
     fn an_id_that_is_named_anywhere_is_not_taken() {
-        let passwd = taken_ids("root:x:0:0:root:/root:/bin/sh\nbad\nu:x:80005:80005::/:/x\n", 2);
+        let passwd = taken_ids(
+            "root:x:0:0:root:/root:/bin/sh\nbad\nu:x:80005:80005::/:/x\n",
+            2,
+        );
         assert_eq!(passwd, [(0, 1), (80_005, 1)]);
         let sub = taken_ids("u:80006:10\n1000:100000:65536\n", 1);
         assert_eq!(sub, [(80_006, 10), (100_000, 65_536)]);

@@ -2,6 +2,7 @@
 
 mod ground;
 mod homes;
+mod limits;
 mod networks;
 mod probes;
 mod root;

@@ -27,7 +27,8 @@ impl MeterWatcher {
 
     /// Watches the memory and the processes of all programs of the run.
     pub fn of_tree(limits: TreeLimits) -> Self {
-        Self::new(TreeLimits::LOOK, move |_| limits.look())
+        let watch = limits.watch();
+        Self::new(TreeLimits::LOOK, move |_| watch.look())
     }
 
     fn new(interval: Duration, look: impl FnMut(Duration) -> Option<String> + 'static) -> Self {

@@ -184,6 +184,7 @@ fn every_value_is_shown_with_its_origin() {
       allow_hosts: []  # default
       max_memory_gb: null  # default
       max_processes: 4096  # default
+      max_cpus: null  # default
       allowed_commands: []  # default
       protected_paths: []  # default
       protect_tests: flag  # default
@@ -241,7 +242,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 156);
+    assert_eq!(keys, 157);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

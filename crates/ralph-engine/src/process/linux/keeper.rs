@@ -382,7 +382,7 @@ impl Keeper {
             return self.failed(SetupStep::Namespace);
         };
         let more = self.sandbox.as_ref().map_or(0, CompiledSandbox::namespaces);
-        match sys::clone(libc::CLONE_NEWPID | libc::CLONE_NEWNS | user | more) {
+        match self.clone(libc::CLONE_NEWPID | libc::CLONE_NEWNS | user | more) {
             Err(_) => self.failed(SetupStep::Namespace),
             Ok(Some(b)) => {
                 sys::close_all_but(hold);
@@ -398,6 +398,14 @@ impl Keeper {
                 sys::close(alive);
                 self.be_init(user != 0)
             }
+        }
+    }
+
+    /// Starts the tree, in the control group that limits it if there is one.
+    fn clone(&self, namespaces: c_int) -> Result<Option<pid_t>, posix::CallFailed> {
+        match self.sandbox.as_ref().and_then(CompiledSandbox::group) {
+            Some(group) => sys::clone_into(namespaces, group),
+            None => sys::clone(namespaces),
         }
     }
 
@@ -492,7 +500,7 @@ impl Keeper {
             return self.failed(SetupStep::Subreaper);
         }
         let keeper = sys::own_pid();
-        match sys::clone(0) {
+        match self.clone(0) {
             Err(_) => self.failed(SetupStep::Fork),
             Ok(None) => {
                 sys::parent_death_signal(libc::SIGKILL);

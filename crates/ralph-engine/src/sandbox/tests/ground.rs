@@ -82,7 +82,12 @@ impl<'a> Machine<'a> {
 
     /// A machine that can't let programs of root's run as another user.
     pub(super) fn reduced(ground: &'a Ground) -> Self {
-        Self::build(ground, SandboxMeans::Namespaces, |_| {}, Some("a test says so"))
+        Self::build(
+            ground,
+            SandboxMeans::Namespaces,
+            |_| {},
+            Some("a test says so"),
+        )
     }
 
     pub(super) fn with(

@@ -85,21 +85,25 @@ const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541C];
 pub(super) struct CallFilter(Arc<[BpfProgram]>);
 
 impl CallFilter {
-    /// Fails only on a processor that the filters are not written for.
-    pub(super) fn new(nested: bool) -> Result<Self, MountPlanError> {
-        let compiled = Self::compile(nested);
+    /// Fails only on a processor that the filters are not written for. With `keeps_cpus` a program stays on the
+    /// processors that it is started on.
+    pub(super) fn new(nested: bool, keeps_cpus: bool) -> Result<Self, MountPlanError> {
+        let compiled = Self::compile(nested, keeps_cpus);
         compiled.map_err(|error| MountPlanError::Filter {
             reason: error.to_string(),
         })
     }
 
-    fn compile(nested: bool) -> Result<Self, seccompiler::BackendError> {
+    fn compile(nested: bool, keeps_cpus: bool) -> Result<Self, seccompiler::BackendError> {
         let arch = TargetArch::try_from(std::env::consts::ARCH)?;
         let whole = |calls: &[c_long]| -> Vec<(i64, Vec<SeccompRule>)> {
             calls.iter().map(|call| (*call, Vec::new())).collect()
         };
         let mut absent = whole(&ABSENT);
         let mut refused = whole(&REFUSED);
+        if keeps_cpus {
+            refused.extend(whole(&[libc::SYS_sched_setaffinity]));
+        }
         let is = |argument, value: u64| {
             SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
                 .and_then(|condition| SeccompRule::new(vec![condition]))

@@ -140,11 +140,7 @@ impl CompiledMounts {
 }
 
 impl CompiledStep {
-    fn new(
-        step: &MountStep,
-        hidden: &[&Path],
-        user: Option<u32>,
-    ) -> Result<Self, MountPlanError> {
+    fn new(step: &MountStep, hidden: &[&Path], user: Option<u32>) -> Result<Self, MountPlanError> {
         let action = match step {
             MountStep::Overlay(overlay) => compile_overlay(overlay, hidden)?,
             MountStep::Bind { from, to, access } => MountAction::Bind {

@@ -4,13 +4,15 @@
 //! that the plan of mounts made are taken as they are; then the old root is let go of.
 
 use std::ffi::{CStr, CString};
+use std::num::NonZeroU32;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use libc::{c_int, c_ulong};
+use rustix::fs::{Mode, OFlags};
 
 use super::calls::CallFilter;
 use super::capabilities::{self, KeptCapabilities};
@@ -36,7 +38,7 @@ struct CompiledWalls {
     means: SandboxMeans,
     entries: Vec<CompiledEntry>,
     network: CompiledNetwork,
-    limits: SandboxLimits,
+    limits: CompiledLimits,
     kept: KeptCapabilities,
     identity: Option<CompiledIdentity>,
     filter: CallFilter,
@@ -51,6 +53,55 @@ enum CompiledNetwork {
         /// The end of a pair of sockets through which the listeners are given to ralph.
         to_ralph: Option<OwnedFd>,
     },
+}
+
+struct CompiledLimits {
+    processes: Option<u64>,
+    cpus: Option<libc::cpu_set_t>,
+    group: Option<OwnedFd>,
+}
+
+impl CompiledLimits {
+    fn new(limits: &SandboxLimits) -> Result<Self, MountPlanError> {
+        let open = |path: &PathBuf| {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::open(path, flags, Mode::empty()).map_err(|error| MountPlanError::Group {
+                path: path.clone(),
+                reason: error.to_string(),
+            })
+        };
+        Ok(Self {
+            processes: limits.processes,
+            cpus: limits.cpus.and_then(choose_cpus),
+            group: limits.group.as_ref().map(open).transpose()?,
+        })
+    }
+}
+
+/// Chooses some of the processors that this process may use, not always the same ones; `None` for all of them.
+fn choose_cpus(count: NonZeroU32) -> Option<libc::cpu_set_t> {
+    // SAFETY: all zeros is an empty set; it is written up to its size.
+    unsafe {
+        let mut own: libc::cpu_set_t = std::mem::zeroed();
+        check(libc::sched_getaffinity(
+            0,
+            size_of::<libc::cpu_set_t>(),
+            &raw mut own,
+        ))
+        .ok()?;
+        let all = 0..libc::CPU_SETSIZE as usize;
+        let all: Vec<usize> = all.filter(|cpu| libc::CPU_ISSET(*cpu, &own)).collect();
+        let count = count.get() as usize;
+        if count >= all.len() {
+            return None;
+        }
+        let first = std::process::id() as usize % all.len();
+        let mut chosen: libc::cpu_set_t = std::mem::zeroed();
+        for cpu in all.iter().cycle().skip(first).take(count) {
+            libc::CPU_SET(*cpu, &mut chosen);
+        }
+        Some(chosen)
+    }
 }
 
 struct CompiledEntry {
@@ -103,14 +154,14 @@ impl CompiledSandbox {
             means: plan.means,
             entries,
             network: compile_network(&plan.network, to_ralph),
-            limits: plan.limits,
+            limits: CompiledLimits::new(&plan.limits)?,
             kept: match &identity {
                 Some(_) => KeptCapabilities::AnotherUser,
                 None if plan.overrides_owners => KeptCapabilities::Owners,
                 None => KeptCapabilities::None,
             },
             identity,
-            filter: CallFilter::new(plan.nested)?,
+            filter: CallFilter::new(plan.nested, plan.limits.cpus.is_some())?,
             rules,
         })))
     }
@@ -126,6 +177,11 @@ impl CompiledSandbox {
         let identity = walls.identity.as_ref();
         let step = identity.and_then(|identity| identity.step_name(owned?));
         step.unwrap_or_else(|| "making a root folder".to_owned())
+    }
+
+    /// The control group that the tree is started in.
+    pub(super) fn group(&self) -> Option<c_int> {
+        self.0.limits.group.as_ref().map(AsRawFd::as_raw_fd)
     }
 
     /// The namespaces that it needs besides those of the containment.
@@ -212,6 +268,11 @@ impl CompiledSandbox {
         let walls = &*self.0;
         set_limit(libc::RLIMIT_NPROC as c_int, walls.limits.processes)?;
         set_limit(libc::RLIMIT_CORE as c_int, Some(0))?;
+        if let Some(cpus) = &walls.limits.cpus {
+            let length = size_of::<libc::cpu_set_t>();
+            // SAFETY: a set of the size that is given.
+            check(unsafe { libc::sched_setaffinity(0, length, cpus) })?;
+        }
         // SAFETY: no pointers.
         check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
         if let Some(rules) = &walls.rules {
@@ -344,11 +405,7 @@ impl CompiledEntry {
     }
 }
 
-fn action(
-    path: &Path,
-    kind: &ShownAs,
-    owner: Option<u32>,
-) -> Result<EntryAction, MountPlanError> {
+fn action(path: &Path, kind: &ShownAs, owner: Option<u32>) -> Result<EntryAction, MountPlanError> {
     let show = |attributes| {
         Ok(EntryAction::Show {
             from: c_string(path)?,

@@ -74,6 +74,41 @@ pub(super) fn clone(namespaces: c_int) -> Result<Option<pid_t>, CallFailed> {
     }
 }
 
+/// The same, with the child in a control group.
+pub(super) fn clone_into(namespaces: c_int, group: c_int) -> Result<Option<pid_t>, CallFailed> {
+    /// As of Linux 5.7.
+    #[repr(C, align(8))]
+    #[derive(Default)]
+    struct CloneArguments {
+        flags: u64,
+        pidfd: u64,
+        child_tid: u64,
+        parent_tid: u64,
+        exit_signal: u64,
+        stack: u64,
+        stack_size: u64,
+        tls: u64,
+        set_tid: u64,
+        set_tid_size: u64,
+        cgroup: u64,
+    }
+    const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+    let arguments = CloneArguments {
+        flags: u64::from(namespaces.cast_unsigned()) | CLONE_INTO_CGROUP,
+        exit_signal: u64::from(libc::SIGCHLD.cast_unsigned()),
+        cgroup: u64::from(group.cast_unsigned()),
+        ..CloneArguments::default()
+    };
+    let size = size_of::<CloneArguments>();
+    // SAFETY: as above; a structure of the size that is given.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size) };
+    match pid {
+        0 => Ok(None),
+        1.. => Ok(Some(pid as pid_t)),
+        _ => Err(CallFailed),
+    }
+}
+
 /// Tells if the other end of a pipe is closed.
 pub(super) fn hung_up(fd: c_int) -> bool {
     let mut poll = libc::pollfd {
