@@ -13,8 +13,8 @@ mod tests;
 
 pub use deciding::DecidingFiles;
 pub use inspect::{
-    Contents, Flag, FlagKind, Inspection, Refusal, RefusalReason, inspect, submodule_paths,
-    submodule_urls,
+    Contents, Flag, FlagKind, Inspection, Refusal, RefusalReason, hide_refused, inspect,
+    submodule_paths, submodule_urls,
 };
 pub use locks::{VerifyOutput, is_manifest};
 pub use test_files::is_test_file;

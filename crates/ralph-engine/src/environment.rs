@@ -250,7 +250,8 @@ fn is_model_key(name: &str) -> bool {
 /// Tells whether every agent gets a variable: the key of a model that most of them can use.
 fn is_given_to_all(name: &str) -> bool {
     let is_of_model = AGENT_PREFIXES.iter().any(|p| name.starts_with(p));
-    let is_key = ["ANTHROPIC_CUSTOM_HEADERS"].contains(&name)
+    // Settings of that name may hold a key too: an endpoint with a password, headers.
+    let is_key = name.starts_with("ANTHROPIC_")
         || name.starts_with("AWS_BEARER_TOKEN_")
         || WITHHELD_ENDINGS.iter().any(|e| name.ends_with(e));
     is_of_model && is_key
@@ -378,13 +379,19 @@ mod tests {
             let names = vars.iter().map(|(k, _)| k.to_str().unwrap().to_owned());
             names.collect()
         };
-        let kept = ["HOME", "ANTHROPIC_BASE_URL", "DATABASE_URL"];
+        let kept = ["HOME", "DATABASE_URL"];
         assert_eq!(names(&env.vars), kept);
-        let own = ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", RUN_DATA];
+        let own = [
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_BASE_URL",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            RUN_DATA,
+        ];
         assert_eq!(names(&env.for_agent(&[], &[])), [&kept[..], &own].concat());
         assert_eq!(env.keys_withheld_from(&[]), ["GITHUB_TOKEN"]);
         let gone = [
             "ANTHROPIC_API_KEY",
+            "ANTHROPIC_BASE_URL",
             "AWS_SECRET_ACCESS_KEY",
             "CLAUDE_CODE_OAUTH_TOKEN",
             "GITHUB_TOKEN",

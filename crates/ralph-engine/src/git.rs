@@ -57,7 +57,7 @@ mod take;
 mod tree;
 mod wedge;
 
-pub use attempt::attempt_ref;
+pub use attempt::{KeptAttempt, attempt_ref};
 pub use branch::{
     BranchOutcome, BranchStanding, LackedCommits, MergedBy, SettleConflict, Transplant,
 };

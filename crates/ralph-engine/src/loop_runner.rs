@@ -116,6 +116,7 @@ use crate::{
     config_files::ConfigFiles,
     disk_fault::DiskFault,
     environment::Environment,
+    error::file_error,
     git::{Guard, Oid, Repo, Status},
     heartbeat::{Heartbeat, LoopActivity},
     iteration::{self, Services},
@@ -615,6 +616,16 @@ impl LoopRunner {
         }
         if let Some(guard) = self.place.guard.take() {
             keep_first(&mut failure, guard.release());
+        }
+        let hidden = restore::hide_in_taken_away(&self.place.state_dir, self.redaction());
+        keep_first(&mut failure, hidden);
+        if failure.is_none() {
+            let folder = &self.place.state_dir;
+            let discarded = self.files.snapshots.discard(folder);
+            keep_first(
+                &mut failure,
+                discarded.map_err(|e| file_error("remove", folder, e)),
+            );
         }
         self.bring_back_at_end().await;
         // A loop that was done and whose end could not be written has failed all the same.

@@ -78,7 +78,7 @@ impl Project {
             return;
         };
         if let Some(untidy) = UntidyWorktree::find(self.root(), &data_dir) {
-            let environment = GitEnvironment::from_vars(self.surroundings.env.iter().cloned());
+            let environment = self.git_environment();
             let tidied = async { untidy.tidy(&environment).await.map_err(CommandError::user) };
             let _ = block_on(tidied);
         }
@@ -134,6 +134,12 @@ impl Project {
         let vars = self.surroundings.env.iter().cloned();
         let vars = vars.filter(|(name, _)| !is_token(name));
         Environment::scrub(vars, &config.safety.pass_env, root).hiding(self.configured_secrets())
+    }
+
+    /// The environment for git calls of ralph's own.
+    pub(crate) fn git_environment(&self) -> GitEnvironment {
+        let environment = GitEnvironment::from_vars(self.surroundings.env.iter().cloned());
+        environment.hiding(self.environment(self.root()).redaction())
     }
 
     /// Secrets besides those of the environment: of the webhook, and what the configuration gives to agents by a

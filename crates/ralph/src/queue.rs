@@ -15,7 +15,6 @@ use ralph_core::{
     task::TaskId,
 };
 use ralph_engine::{
-    git,
     lock::{Lock, LockError},
     loop_runner::{IdleWorktree, LoopError, QueueRemainder, register, run_waiting_commands},
     process::{Signal, signal_if},
@@ -247,12 +246,11 @@ impl Waiting<'_> {
 }
 
 fn idle(project: &Project, root: &Path, source: PathBuf) -> Result<IdleWorktree, CommandError> {
-    let env = project.surroundings.env.iter().cloned();
     Ok(IdleWorktree {
         root: root.to_owned(),
         data_dir: project.data_dir()?,
         source,
-        git_environment: git::GitEnvironment::from_vars(env),
+        git_environment: project.git_environment(),
         config: project.config().clone(),
         config_file: project.config_bytes()?,
     })

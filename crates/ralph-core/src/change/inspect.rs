@@ -4,7 +4,7 @@
 //! and quotes nothing of a file but the names of its tests.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     fmt,
     path::{Component, Path, PathBuf},
 };
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     config::ProtectTests,
-    secret::{ALLOW_MARK, Certainty, Redaction},
+    secret::{ALLOW_MARK, Certainty, REDACTED, Redaction},
 };
 
 use super::{
@@ -340,6 +340,35 @@ fn secrets_of(
     secrets
 }
 
+/// Hides what a text would be refused for: secrets that no text of the base had. Returns their rules with it.
+pub fn hide_refused(
+    now: &[u8],
+    base: &[Vec<u8>],
+    finder: &Redaction,
+) -> Option<(Vec<u8>, BTreeSet<String>)> {
+    let mut found = finder.find(now);
+    found.retain(|finding| finding.certainty == Certainty::Secret);
+    if found.is_empty() {
+        return None;
+    }
+    let mut known = BaseSecrets::default();
+    base.iter().for_each(|text| known.add(text, finder));
+    let (mut hidden, mut at, mut rules) = (Vec::new(), 0, BTreeSet::new());
+    for finding in found {
+        let (_, line) = line_at(now, finding.at.start);
+        let is_old = known.values.contains(&bare(&now[finding.at.clone()]));
+        if is_old || known.allows(line, finder) {
+            continue;
+        }
+        hidden.extend_from_slice(&now[at..finding.at.start]);
+        hidden.extend_from_slice(REDACTED.as_bytes());
+        at = finding.at.end;
+        rules.insert(finding.rule);
+    }
+    hidden.extend_from_slice(&now[at..]);
+    (!rules.is_empty()).then_some((hidden, rules))
+}
+
 /// A new path that holds a secret, or a link that points to one.
 fn secret_in_name(changed: &Changed, finder: &Redaction) -> Option<RefusalReason> {
     if changed.kind != ChangeKind::Added && changed.kind != ChangeKind::TypeChanged {
@@ -357,6 +386,7 @@ fn secret_in_name(changed: &Changed, finder: &Redaction) -> Option<RefusalReason
 
 /// Secrets that stood at the base already, in the files that a change touches: they are not the agent's doing, and
 /// are in the history. One may have stood in another file, which was moved or split.
+#[derive(Default)]
 struct BaseSecrets {
     values: HashSet<Vec<u8>>,
     /// Lines that a person has marked, without their secrets.
@@ -376,17 +406,21 @@ impl BaseSecrets {
         };
         let others = change.changes.iter().filter(was_there).take(MOST_SOURCES);
         let all = Some(changed).filter(was_there).into_iter().chain(others);
-        let (mut values, mut marked) = (HashSet::new(), HashSet::new());
+        let mut base = Self::default();
         for text in all.filter_map(|changed| (contents.before)(&changed.path)) {
-            for finding in finder.find(&text) {
-                let (_, line) = line_at(&text, finding.at.start);
-                if has_mark(line) {
-                    marked.insert(without_secrets(line, finder));
-                }
-                values.insert(bare(&text[finding.at]));
-            }
+            base.add(&text, finder);
         }
-        Self { values, marked }
+        base
+    }
+
+    fn add(&mut self, text: &[u8], finder: &Redaction) {
+        for finding in finder.find(text) {
+            let (_, line) = line_at(text, finding.at.start);
+            if has_mark(line) {
+                self.marked.insert(without_secrets(line, finder));
+            }
+            self.values.insert(bare(&text[finding.at]));
+        }
     }
 
     /// Tells whether a person has marked this line: a mark counts only where the base has it.

@@ -29,6 +29,7 @@ pub(super) const fn key_with(name: &'static str, switch: &'static str) -> Creden
 /// Agents that can use any provider.
 pub(super) const ANY_PROVIDER: &[Credential] = &[
     key("OPENAI_API_KEY"),
+    key("CODEX_API_KEY"),
     key("AZURE_OPENAI_API_KEY"),
     key("GEMINI_API_KEY"),
     key("GOOGLE_API_KEY"),
@@ -73,10 +74,7 @@ pub(super) const ANY_HOST: &[&str] = &[
     "*.githubcopilot.com",
 ];
 
-/// Keys that open more than models: a person may pass one to verify commands.
-const OF_MANY_SERVICES: &[&str] = &["GOOGLE_API_KEY"];
-
 /// Tells whether a variable is a key of a model, whichever agent uses it.
 pub(crate) fn is_key_of_model(name: &str) -> bool {
-    ANY_PROVIDER.iter().any(|key| key.name == name) && !OF_MANY_SERVICES.contains(&name)
+    ANY_PROVIDER.iter().any(|key| key.name == name)
 }

@@ -38,6 +38,7 @@ impl Repo {
         next_moved: Option<&str>,
     ) -> Result<Oid, GitError> {
         let IndexTree { oid: tree, mut new } = tree;
+        let message = &*self.environment.redaction().hide(message);
         let ref_folder = next_moved.map(|name| self.common_dir.join(name));
         let ref_folder = ref_folder.as_ref().and_then(|path| path.parent());
         if let Some(objects) = &self.objects

@@ -6,6 +6,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use ralph_core::secret::Redaction;
+
 use crate::environment::leads_into;
 
 const IDENTITY: &[&str] = &[
@@ -28,6 +30,8 @@ pub struct GitEnvironment {
     vars: Vec<(OsString, OsString)>,
     settings: Vec<(OsString, OsString)>,
     places: Vec<PathBuf>,
+    /// Takes secrets out of the messages of commits.
+    redaction: Redaction,
 }
 
 impl GitEnvironment {
@@ -56,7 +60,19 @@ impl GitEnvironment {
             vars: kept,
             settings,
             places,
+            redaction: Redaction::default(),
         }
+    }
+
+    /// Has values hidden in the messages of commits, besides what is found by its format.
+    #[must_use]
+    pub fn hiding(mut self, redaction: &Redaction) -> Self {
+        self.redaction = redaction.clone();
+        self
+    }
+
+    pub(super) fn redaction(&self) -> &Redaction {
+        &self.redaction
     }
 
     /// Takes places within `folder` off the path: what lies there, an agent can write.

@@ -171,7 +171,7 @@ async fn beyond(
 
 /// Puts aside what a diagnosis changed, and the working tree back.
 pub(super) async fn put_aside(
-    context: &IterationContext<'_>,
+    context: &mut IterationContext<'_>,
     workspace: &mut dyn Workspace,
     tree: &Oid,
 ) -> Result<StepDone, LoopError> {
@@ -179,9 +179,11 @@ pub(super) async fn put_aside(
     let reference = if beyond.is_empty() {
         None
     } else {
-        let repo = workspace.repo();
-        let saved = repo.save_attempt(&context.job.iteration, &context.base, tree);
-        Some(saved.await?)
+        let (repo, policy) = (workspace.repo(), workspace.policy());
+        let saved = repo.save_attempt(&context.job.iteration, &context.base, tree, policy);
+        let saved = saved.await?;
+        context.log.flags.extend(saved.hidden);
+        Some(saved.reference)
     };
     workspace.reset(context.job).await?;
     Ok(StepDone::Kept { reference })

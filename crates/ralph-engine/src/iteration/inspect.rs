@@ -136,7 +136,8 @@ pub(super) async fn keep_untracked(
         "nothing of that can be kept".to_owned()
     } else {
         let repo = workspace.repo();
-        let saved = repo.save_beside(&context.job.iteration, &context.base, &files);
+        let policy = workspace.policy();
+        let saved = repo.save_beside(&context.job.iteration, &context.base, &files, policy);
         format!("its version is kept at {}", saved.await?)
     };
     let names: Vec<String> = edited

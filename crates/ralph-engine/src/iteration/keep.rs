@@ -10,7 +10,7 @@ use ralph_core::{
 use super::{AgentSeen, IterationContext, LOGS, diagnosis::put_aside, inspect::keep_untracked};
 use crate::{
     error::{LoopError, file_error},
-    git::{History, Oid, Staged, attempt_ref},
+    git::{History, KeptAttempt, Oid, Staged, attempt_ref},
     journal_text::oid,
     plain_file,
     workspace::Workspace,
@@ -72,10 +72,16 @@ pub(crate) async fn keep(
         return put_aside(context, workspace, &staged.tree).await;
     }
     let repo = workspace.repo();
-    let saved = repo.save_attempt(&job.iteration, &context.base, &staged.tree);
-    let reference = saved.await?;
+    let policy = workspace.policy();
+    let saved = repo.save_attempt(&job.iteration, &context.base, &staged.tree, policy);
+    let KeptAttempt {
+        reference,
+        tree,
+        hidden,
+    } = saved.await?;
+    context.log.flags.extend(hidden);
     if is_cut_off(verdict) {
-        write_patch(context, workspace, &staged.tree).await?;
+        write_patch(context, workspace, &tree).await?;
     }
     match verdict {
         // The next agent goes on in the same place, with what git ignores there.

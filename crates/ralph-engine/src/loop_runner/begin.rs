@@ -160,10 +160,13 @@ impl LoopRunner {
             if found.guarded {
                 restore::restore_config(&state_dir, row, &mut *journal).await?;
             }
-            let restored = restore::restore_tasks(&state_dir, row, &mut *journal).await?;
+            let redaction = setup.environment.redaction();
+            let restored =
+                restore::restore_tasks(&state_dir, row, &mut *journal, redaction).await?;
             notices.extend(restored.notices);
             unreadable = restored.unreadable;
         }
+        restore::hide_in_taken_away(&state_dir, setup.environment.redaction())?;
         notices.extend(restore::finish_rewrite(&setup, &repo, &mut *journal, &repository).await?);
         let head = repo.preflight().await?;
         let weaknesses = setup.detection.warnings();

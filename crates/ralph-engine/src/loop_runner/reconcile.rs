@@ -159,7 +159,8 @@ impl LoopRunner {
             let staged = layers.stage(&self.place.repo, &spec).await?;
             if !staged.change.is_empty() {
                 let repo = &self.place.repo;
-                repo.save_attempt(&unfinished.start.id, &base, &staged.tree)
+                let policy = &self.settings.policy;
+                repo.save_attempt(&unfinished.start.id, &base, &staged.tree, policy)
                     .await?;
             }
             layers.drop_current();
@@ -167,9 +168,10 @@ impl LoopRunner {
         }
         let staged = self.place.repo.stage(&spec).await?;
         if !staged.change.is_empty() {
+            let policy = &self.settings.policy;
             self.place
                 .repo
-                .save_attempt(&unfinished.start.id, &base, &staged.tree)
+                .save_attempt(&unfinished.start.id, &base, &staged.tree, policy)
                 .await?;
             let reset = ResetSpec {
                 branch: &self.place.branch,

@@ -5,18 +5,20 @@
 //! ralph's own folder, and said; where nothing is safe to take back, ralph refuses.
 
 use std::{
+    borrow::Cow,
     path::Path,
     time::{Duration, SystemTime},
 };
 
 use jiff::Timestamp;
-use ralph_core::{change::shown, iteration::StepDone, task::format::Tampering};
+use ralph_core::{change::shown, iteration::StepDone, secret::Redaction, task::format::Tampering};
 
 use super::{LoopError, Setup, files::own_files, rewrite};
 use crate::{
     config_files::ConfigFiles,
+    error::file_error,
     git::{ChangedBy, Guard, HeadNow, RefGuard, Repo},
-    source,
+    plain_file, source,
     store::{Journal, LoopRow, RepositoryId, Step},
 };
 
@@ -92,6 +94,22 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
     })
 }
 
+/// Hides secrets in what was taken away from where programs had written it.
+pub(super) fn hide_in_taken_away(state_dir: &Path, redaction: &Redaction) -> Result<(), LoopError> {
+    let entries = std::fs::read_dir(state_dir).into_iter().flatten();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with("taken-away-") {
+            continue;
+        }
+        let bytes = plain_file::read(&path).unwrap_or_default();
+        if let Cow::Owned(hidden) = redaction.hide_bytes(&bytes) {
+            std::fs::write(&path, hidden).map_err(|e| file_error("write", &path, e))?;
+        }
+    }
+    Ok(())
+}
+
 /// Tells what became of the branch of an interrupted loop. One that HEAD has left is refused.
 pub(super) fn branch_now(head: HeadNow) -> Result<BranchNow, LoopError> {
     match head {
@@ -162,6 +180,7 @@ pub(super) async fn restore_tasks(
     state_dir: &Path,
     row: &LoopRow,
     journal: &mut dyn Journal,
+    redaction: &Redaction,
 ) -> Result<RestoredTasks, LoopError> {
     let Some(unfinished) = journal.unfinished_iteration(&row.id).await? else {
         return Ok(RestoredTasks::default());
@@ -175,7 +194,7 @@ pub(super) async fn restore_tasks(
         return Ok(RestoredTasks::default());
     };
     let start = &unfinished.start;
-    let restored = source::put_back_since(state_dir, start.id.as_str(), &start.task)?;
+    let restored = source::put_back_since(state_dir, start.id.as_str(), &start.task, redaction)?;
     let notices = restored.iter().map(|file| {
         let what: Vec<String> = file.tampering.iter().map(ToString::to_string).collect();
         format!(

@@ -2,19 +2,26 @@
 //! made in them is not believed either when ralph did not live to see it.
 //!
 //! A file of entries that is added to: only what changed is written again. An entry that was cut
-//! off ends it. Not synced: it has to survive the end of ralph, not of the machine.
+//! off ends it. Not synced: it has to survive the end of ralph, not of the machine. It holds what people wrote, byte
+//! for byte, secrets included: only its owner can read it, and it is gone when the loop has ended.
 
 use std::{
     collections::HashMap,
     fs::File,
     io::{self, BufRead as _, BufWriter, Read as _, Write as _},
-    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    os::unix::{
+        ffi::{OsStrExt as _, OsStringExt as _},
+        fs::OpenOptionsExt as _,
+    },
     path::{Path, PathBuf},
 };
 
-use ralph_core::task::{
-    TaskId,
-    format::{self, Splice, Tampering},
+use ralph_core::{
+    secret::Redaction,
+    task::{
+        TaskId,
+        format::{self, Splice, Tampering},
+    },
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +74,12 @@ impl Snapshots {
             })
     }
 
+    /// Removes the notes of a loop that has ended.
+    pub fn discard(&mut self, folder: &Path) -> io::Result<()> {
+        self.written.clear();
+        plain_file::remove(&folder.join(FILE))
+    }
+
     fn append(&mut self, source: &Source, path: &Path, mark: &str) -> io::Result<()> {
         let all: u64 = source.files.iter().map(|f| f.bytes.len() as u64).sum();
         let afresh = self.written.is_empty() || self.bytes > 2 * all + SMALL;
@@ -75,7 +88,13 @@ impl Snapshots {
         }
         let new = path.with_extension("new");
         let out = if afresh {
-            File::create(&new)?
+            plain_file::remove(&new)?;
+            let mut options = File::options();
+            options
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&new)?
         } else {
             File::options().append(true).open(path)?
         };
@@ -125,26 +144,31 @@ fn edits_since(file: &SourceFile, stamp: Option<FileStamp>) -> Option<Vec<Splice
 }
 
 /// Undoes what a run of an agent on `own` did to the files since `mark`, as far as it is not the
-/// agent's to do. What is undone is kept in `folder`, as a person may have had a hand in it.
+/// agent's to do. What is undone is kept in `folder`, as a person may have had a hand in it. Secrets that were not
+/// there before are hidden in both.
 pub fn put_back_since(
     folder: &Path,
     mark: &str,
     own: &TaskId,
+    redaction: &Redaction,
 ) -> Result<Vec<RestoredTaskFile>, SourceError> {
     let mut restored = Vec::new();
     for mut file in read(&folder.join(FILE), mark).into_values() {
         file.clear_what_took_its_place()?;
         let now = plain_file::read(&file.path).unwrap_or_default();
         let put = format::undo_tampering(&file.name, &file.bytes, &now, own);
-        if put.bytes == now {
+        let hidden = |text: &[u8]| redaction.hide_added(&file.bytes, text);
+        let bytes = hidden(&put.bytes).map_or(put.bytes, |(hidden, _)| hidden);
+        if bytes == now {
             continue;
         }
+        let now = hidden(&now).map_or(now, |(hidden, _)| hidden);
         if let Some(name) = file.path.file_name() {
             let mut aside = std::ffi::OsString::from("taken-away-");
             aside.push(name);
             write_atomically(&folder.join(aside), &now)?;
         }
-        file.replace(put.bytes)?;
+        file.replace(bytes)?;
         restored.push(RestoredTaskFile {
             path: file.path,
             tampering: put.tampering,
@@ -255,10 +279,15 @@ mod tests {
             .unwrap();
         snapshots.take(&source, top.path(), "two").unwrap();
         let forged = "- {id: a, title: a, status: completed, notes: x}\n";
+        let redaction = Redaction::default();
         std::fs::write(&path, forged).unwrap();
-        assert!(put_back_since(top.path(), "one", &own).unwrap().is_empty());
+        assert!(
+            put_back_since(top.path(), "one", &own, &redaction)
+                .unwrap()
+                .is_empty()
+        );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), forged);
-        let restored = put_back_since(top.path(), "two", &own).unwrap();
+        let restored = put_back_since(top.path(), "two", &own, &redaction).unwrap();
         assert_eq!(restored.len(), 1);
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),

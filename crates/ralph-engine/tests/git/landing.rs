@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ralph_core::change::ChangePolicy;
 use ralph_engine::git::{GitEnvironment, LandError, LandRequest, Oid, Repo, StageSpec};
 use ralph_testkit::TestRepo;
 
@@ -381,10 +382,13 @@ async fn an_attempt_is_kept_without_trailers_and_can_be_started_from() {
     let base = head(&test);
     test.file("a", "2\n").file("new/b", "b\n").remove("gone");
     let staged = stage(&repo, &base).await;
-    let name = repo
-        .save_attempt(&"0190-a".into(), &base, &staged.tree)
+    let policy = ChangePolicy::default().compile().unwrap();
+    let kept = repo
+        .save_attempt(&"0190-a".into(), &base, &staged.tree, &policy)
         .await
         .unwrap();
+    assert_eq!((&kept.tree, &kept.hidden[..]), (&staged.tree, &[][..]));
+    let name = kept.reference;
     assert_eq!(name, "refs/ralph/attempts/0190-a");
     assert_eq!(
         test.git(["log", "-1", "--format=%B", &name]).trim(),
@@ -405,7 +409,7 @@ async fn an_attempt_is_kept_without_trailers_and_can_be_started_from() {
     let again = stage(&repo, &base).await;
     assert_eq!(again.tree, staged.tree);
     assert!(
-        repo.save_attempt(&"../x".into(), &base, &staged.tree)
+        repo.save_attempt(&"../x".into(), &base, &staged.tree, &policy)
             .await
             .is_err()
     );

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ralph_core::change::ChangePolicy;
 use ralph_engine::git::{Guard, LandRequest, Repo};
 use ralph_testkit::TestRepo;
 
@@ -222,13 +223,16 @@ async fn every_call(repo: &Repo, test: &TestRepo) {
         .file("prd.json", "{ }\n")
         .remove("README.md");
     let staged = stage(repo, &base).await;
-    let name = repo
-        .save_attempt(&"0190-a".into(), &base, &staged.tree)
+    let policy = ChangePolicy::default().compile().unwrap();
+    let kept = repo
+        .save_attempt(&"0190-a".into(), &base, &staged.tree, &policy)
         .await
         .unwrap();
     let keep = HashSet::new();
     reset(repo, &base, &keep).await;
-    repo.start_from_attempt(&name, &base).await.unwrap();
+    repo.start_from_attempt(&kept.reference, &base)
+        .await
+        .unwrap();
     test.file("b", "b\n");
     let staged = stage(repo, &base).await;
     repo.diff_stat(&base, &staged.tree, 10).await.unwrap();

@@ -24,7 +24,6 @@ use ralph_core::{
 };
 use ralph_engine::{
     agent::StopRequest,
-    git,
     plan::{Outcome, PlanLimits, PlanReport, PlanRequest, Question, Remains, ask},
     store::SideWork,
 };
@@ -140,9 +139,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             environment: project
                 .environment(&root)
                 .of_run(&project.data_dir()?, &root),
-            git_environment: git::GitEnvironment::from_vars(
-                project.surroundings.env.iter().cloned(),
-            ),
+            git_environment: project.git_environment(),
             stop: stop.clone(),
             patience: patience(&project),
             onlooker: onlooker(args),

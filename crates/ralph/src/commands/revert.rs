@@ -10,7 +10,6 @@ use ralph_core::{
     sanitize::one_line,
 };
 use ralph_engine::{
-    git,
     lock::Lock,
     loop_runner::rewrite::{
         Ground, Opened, Opening, Revert, RevertReport, RewriteError, plan_revert, recover, revert,
@@ -129,7 +128,7 @@ pub(crate) async fn open(project: &Project) -> Result<Opened, CommandError> {
         return Err(nothing_yet(project));
     }
     let config_file = project.config_bytes()?;
-    let environment = git::GitEnvironment::from_vars(project.surroundings.env.iter().cloned());
+    let environment = project.git_environment();
     let opening = Opening {
         root: &root,
         data_dir: &data_dir,

@@ -29,7 +29,6 @@ use ralph_engine::{
     agent::{Agent, RunContext, StopRequest},
     clock::SystemClock,
     disk_fault::DiskFault,
-    git,
     inbox::Inbox,
     lock::LockError,
     loop_runner::{
@@ -177,7 +176,7 @@ fn setup(order: &Order, project: &Project, program: AgentProgram) -> Result<Setu
         fallback: agent::fallback(project)?,
         detection: detection(project)?,
         environment,
-        git_environment: git::GitEnvironment::from_vars(project.surroundings.env.iter().cloned()),
+        git_environment: project.git_environment(),
         stop: ports.stop,
         inbox,
         human: ports.human,

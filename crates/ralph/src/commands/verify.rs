@@ -9,7 +9,6 @@ use ralph_core::{event::Event, sanitize::terminal_safe, verify::VerifyCommandRep
 use ralph_engine::{
     clock::SystemClock,
     commit_check::{CheckPlace, CheckedCommit, CommitCheck, check_commit},
-    git::GitEnvironment,
     inbox::Inbox,
     report::Reporter,
 };
@@ -45,7 +44,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let project = Project::open(global, Vec::new())?;
     let root = project.git_root()?;
     let environment = project.environment(&root);
-    let git_environment = GitEnvironment::from_vars(project.surroundings.env.iter().cloned());
+    let git_environment = project.git_environment();
     let mut lines = CheckLines {
         is_shown: !args.json,
     };

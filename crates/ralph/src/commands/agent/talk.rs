@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let session = InteractiveSession {
         cwd: start.clone(),
         env: environment.for_agent(agent.credentials(), &[]),
-        prompt: args.first_prompt(start)?,
+        prompt: output::without_secrets(&args.first_prompt(start)?).into_owned(),
         done_file: args.until.as_deref().map(|file| start.join(file)),
         grace: GRACE,
         containment: run::detection(&project)?.containment,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_engine::{
-    git::{GitEnvironment, Repo},
+    git::Repo,
     loop_runner::{WorkspaceFound, WorkspaceLook},
     process::{Containment, PlatformLack, platform_lacks},
     sandbox::{SandboxFound, SandboxRequest},
@@ -69,7 +69,7 @@ fn workspace(project: &Project) -> Option<Check> {
         containment: found.containment,
         mode: project.config().workspace.mode,
     };
-    let git_environment = GitEnvironment::from_vars(project.surroundings.env.iter().cloned());
+    let git_environment = project.git_environment();
     let looked = block_on(async {
         let scratch = tempfile::tempdir()?;
         let repo = Repo::open(&root, scratch.path(), &git_environment);

