@@ -14,7 +14,7 @@ use crate::{
     agent::{Credential, is_key_of_model},
     inside_run::CommandPlace,
     process::KeeperName,
-    sandbox::Sandbox,
+    sandbox::{Sandbox, SandboxFound},
 };
 
 /// The environment to start programs with: scrubbed once, when the loop begins.
@@ -148,6 +148,21 @@ impl Environment {
             }
         }
         self
+    }
+
+    /// Puts what is started with it into a sandbox, if there is one.
+    #[must_use]
+    pub fn inside(mut self, found: SandboxFound) -> Self {
+        self.sandbox = match found {
+            SandboxFound::Walls(sandbox) => Some((*sandbox).into()),
+            SandboxFound::Off | SandboxFound::Absent { .. } => None,
+        };
+        self
+    }
+
+    /// The sandbox around what is started with it.
+    pub fn sandbox(&self) -> Option<&Sandbox> {
+        self.sandbox.as_deref()
     }
 
     /// Names of what was taken out.

@@ -9,6 +9,7 @@ mod home;
 mod hosts;
 mod identity;
 mod limits;
+mod place;
 mod relay;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ pub(crate) use home::sweep_homes;
 pub use home::{AgentFile, AgentFileKind, AgentFolder};
 pub use hosts::AllowedHost;
 pub use limits::{TreeLimits, TreeWatch};
+pub use place::SandboxPlace;
 
 use std::{
     ffi::OsString,
@@ -537,13 +539,16 @@ impl Sandbox {
         }
     }
 
-    /// Shows the program of a command, and the files that its arguments name in full.
+    /// Shows the program of a command, and the files that its arguments name in full, also behind an `@`.
     fn show_command(&self, spec: &CommandSpec, view: &mut SandboxView) {
         let home = self.home.as_deref();
         if let Some(program) = find_program(spec) {
             view.add_program(&program, home);
         }
-        let paths = spec.args.iter().map(Path::new);
+        let paths = spec.args.iter().map(|arg| {
+            let behind = arg.to_str().and_then(|arg| arg.strip_prefix('@'));
+            behind.map_or(Path::new(arg), Path::new)
+        });
         for path in paths.filter(|path| path.is_absolute() && is_narrow(path, home)) {
             view.add(path, &ShownAs::ReadOnly);
         }

@@ -11,6 +11,7 @@ mod inside_run;
 mod output;
 mod project;
 mod queue;
+mod sandboxed;
 mod side_budget;
 mod view;
 

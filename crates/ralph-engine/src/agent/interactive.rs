@@ -13,15 +13,18 @@ use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::{Agent, DoneFile};
-use crate::process::{
-    Containment, Ended, ProgramEvent, Running, Signal, SpawnError, StopPlan, Terminal,
-    TerminalError, spawn_on,
+use crate::{
+    process::{
+        Containment, Ended, ProgramEvent, Running, Signal, SpawnError, StopPlan, Terminal,
+        TerminalError, spawn_on,
+    },
+    sandbox::{Sandbox, SandboxUser},
 };
 use first_prompt::PromptArgument;
 
 /// One conversation.
 #[derive(Debug, Clone)]
-pub struct InteractiveSession {
+pub struct InteractiveSession<'a> {
     pub cwd: PathBuf,
     /// The whole environment, already scrubbed.
     pub env: Vec<(OsString, OsString)>,
@@ -32,6 +35,8 @@ pub struct InteractiveSession {
     /// The time that it may take to end when it is stop_signals to.
     pub grace: Duration,
     pub containment: Containment,
+    /// The walls around it.
+    pub sandbox: Option<&'a Sandbox>,
 }
 
 /// Everything that an agent needs to know to say how it is started for a conversation.
@@ -77,7 +82,7 @@ pub enum InteractiveError {
 /// alive. From the first call on, SIGINT, SIGTERM and SIGHUP do not end ralph by themselves.
 pub async fn run_interactive(
     agent: &dyn Agent,
-    session: &InteractiveSession,
+    session: &InteractiveSession<'_>,
 ) -> Result<InteractiveEnd, InteractiveError> {
     let waiting = |source| InteractiveError::Wait {
         agent: agent.name(),
@@ -89,7 +94,7 @@ pub async fn run_interactive(
         env: &session.env,
         prompt: given.as_prompt(),
     };
-    let spec = agent
+    let mut spec = agent
         .interactive(&context)
         .ok_or_else(|| InteractiveError::NotInteractive {
             agent: agent.name(),
@@ -101,8 +106,37 @@ pub async fn run_interactive(
         agent: agent.name(),
         source,
     })?;
-    let running = spawn_on(&terminal, &spec, session.containment)?;
-    let mut program = TerminalProgram { running, terminal };
+    let home = |source| SpawnError::Home {
+        program: agent.name(),
+        source,
+    };
+    let user = SandboxUser::Agent {
+        folders: agent.folders(),
+        hosts: agent.hosts(),
+    };
+    let enclosure = session
+        .sandbox
+        .map(|sandbox| sandbox.enclose(&mut spec, user));
+    let mut enclosure = enclosure.transpose().map_err(home)?;
+    let mut running = spawn_on(&terminal, &spec, session.containment)?;
+    if let Some(enclosure) = &mut enclosure {
+        enclosure.attend(&mut running).map_err(home)?;
+    }
+    let program = TerminalProgram { running, terminal };
+    let end = converse(program, session, &done, &mut stop_signals).await;
+    if let Some(enclosure) = &enclosure {
+        enclosure.keep_logins().map_err(home)?;
+    }
+    end.map_err(waiting)
+}
+
+/// Waits for the end of a conversation, in whichever way it comes.
+async fn converse(
+    mut program: TerminalProgram,
+    session: &InteractiveSession<'_>,
+    done: &DoneFile,
+    stop_signals: &mut StopSignals,
+) -> io::Result<InteractiveEnd> {
     let plan = StopPlan {
         first: Signal::TERM,
         grace: session.grace,
@@ -110,18 +144,18 @@ pub async fn run_interactive(
     };
     loop {
         tokio::select! {
-            event = program.running.next() => match event.map_err(waiting)? {
+            event = program.running.next() => match event? {
                 ProgramEvent::Suspended => program.terminal.suspend(),
                 ProgramEvent::Ended(_) if done.is_there() => return Ok(InteractiveEnd::Done),
                 ProgramEvent::Ended(Ended::Code(code)) => return Ok(InteractiveEnd::Exited(code)),
                 ProgramEvent::Ended(Ended::Signal(signal)) => return Ok(InteractiveEnd::Killed(signal)),
             },
             signal = stop_signals.next() => {
-                program.running.stop(plan).await.map_err(waiting)?;
+                program.running.stop(plan).await?;
                 return Ok(InteractiveEnd::Stopped(signal));
             }
             () = done.appeared() => {
-                program.running.stop(plan).await.map_err(waiting)?;
+                program.running.stop(plan).await?;
                 return Ok(InteractiveEnd::Done);
             }
         }

@@ -13,6 +13,7 @@ use ralph_core::{
 use crate::{
     agent::{Agent, RunContext, RunCost, StopRequest},
     process::{CappedLog, Containment, KeeperName, LogCaps, SpawnError},
+    sandbox::Sandbox,
     supervisor::{
         AgentRunSpec, AgentTap, CostWatcher, RunDeadline, RunLimits, RunPorts, StopOnly, Watcher,
         run_agent,
@@ -21,11 +22,13 @@ use crate::{
 
 /// The input that every run of an interview has in common.
 #[derive(Debug, Clone)]
-pub struct Headless {
+pub struct Headless<'a> {
     pub cwd: PathBuf,
     /// The whole environment, already scrubbed.
     pub env: Vec<(OsString, OsString)>,
     pub containment: Containment,
+    /// The walls around it.
+    pub sandbox: Option<&'a Sandbox>,
     /// Takes secrets out of its prompt and of what it says.
     pub redaction: Redaction,
 }
@@ -33,7 +36,7 @@ pub struct Headless {
 /// Runs the agent with a prompt to its end. `cost` is what it may cost.
 pub async fn run_headless(
     agent: &dyn Agent,
-    headless: &Headless,
+    headless: &Headless<'_>,
     config: &Config,
     cost: Option<RunCost>,
     prompt: String,
@@ -66,7 +69,7 @@ pub async fn run_headless(
         containment: headless.containment,
         keeper: KeeperName::default(),
         mounts: None,
-        sandbox: None,
+        sandbox: headless.sandbox,
         limits: &limits,
         redaction: &headless.redaction,
         done_file: None,

@@ -52,10 +52,10 @@ use crate::{
     process::Detection,
     progress_file::ProgressFile,
     report::Reporter,
-    sandbox::{AllowedHost, SandboxFound, SandboxRequest, missing_paths, sweep_homes},
+    sandbox::{SandboxFound, SandboxPlace},
     source::{Snapshots, Source},
     store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
-    workspace::{BeforeRun, CacheAccess, LayerRequest, Layers, alternates, read_only_data},
+    workspace::{BeforeRun, CacheAccess, LayerRequest, Layers, read_only_data},
 };
 
 /// The commands of tasks that are followed to the files that decide what they do.
@@ -413,28 +413,15 @@ impl LoopRunner {
 
     /// Finds the walls that programs of this loop get; returns what there is, in words.
     fn find_sandbox(&mut self) -> Result<SandboxStart, LoopError> {
-        sweep_homes(&self.place.data_dir);
-        let config = &self.settings.config;
-        let hosts = config.safety.allow_hosts.iter();
-        let hosts = hosts
-            .map(|host| AllowedHost::parse(host))
-            .collect::<Result<Vec<_>, _>>();
-        let hosts = hosts.map_err(|reason| LoopError::AllowedHost { reason })?;
-        let git_folders = git_folders(&self.place.repo);
-        let request = SandboxRequest {
-            safety: &config.safety,
-            allow_hosts: &hosts,
-            verify_network: config.verification.network,
-            vars: &self.runtime.environment.vars,
+        let place = SandboxPlace {
+            config: &self.settings.config,
+            environment: &self.runtime.environment,
             root: &self.place.root,
-            git_folders: &git_folders,
-            git_settings: self.place.repo.personal_settings(),
+            repo: Some(&self.place.repo),
             data_dir: &self.place.data_dir,
             containment: self.runtime.containment,
         };
-        let missing = missing_paths(&request);
-        let found = SandboxFound::find(&request);
-        let found = found.map_err(|reason| LoopError::NoSandbox { reason })?;
+        let (found, missing) = place.find()?;
         let mut start = SandboxStart {
             sentence: found.sentence(),
             absence: None,
@@ -743,16 +730,6 @@ struct SandboxStart {
     /// The reason why there are none, though they were not turned off.
     absence: Option<String>,
     notices: Vec<String>,
-}
-
-/// The folders of a repository besides its work tree.
-fn git_folders(repo: &Repo) -> Vec<PathBuf> {
-    let mut folders = vec![repo.git_dir().to_owned(), repo.common_dir().to_owned()];
-    folders.extend(alternates(&repo.common_dir().join("objects")));
-    let real = folders
-        .iter()
-        .filter_map(|folder| folder.canonicalize().ok());
-    real.collect()
 }
 
 /// The facts of a start that people are told.

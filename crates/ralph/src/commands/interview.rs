@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     };
     let end = project::block_on(async {
         let budget = Scene::open_budget(&project).await?;
-        let scene = Scene::new(&project, named, agent, setting, budget)?;
+        let scene = Scene::new(&project, named, agent, setting, budget).await?;
         match setting {
             InterviewMode::Headless => {
                 scene.warn_unattended();

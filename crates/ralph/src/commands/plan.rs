@@ -38,6 +38,7 @@ use crate::{
     error::CommandError,
     output,
     project::{self, Project},
+    sandboxed::sandboxed,
     side_budget,
     view::{Tone, figures::count, paint_for_stderr},
 };
@@ -132,13 +133,14 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         if !args.json {
             output::print_to_stderr(&format!("planning with {} …\n", agent.name()));
         }
+        let environment = project.environment(&root);
+        let environment = environment.of_run(&project.data_dir()?, &root);
+        let environment = sandboxed(&project, environment, &agent.name(), None).await?;
         let asking = PlanRequest {
             budget,
             data_dir: project.data_dir()?,
             containment: run::detection(&project)?.containment,
-            environment: project
-                .environment(&root)
-                .of_run(&project.data_dir()?, &root),
+            environment,
             git_environment: project.git_environment(),
             stop: stop.clone(),
             patience: patience(&project),

@@ -20,6 +20,7 @@ use crate::{
     error::CommandError,
     output,
     project::{self, Project},
+    sandboxed::sandboxed,
     view::{Tone, figures::duration, paint},
 };
 
@@ -50,6 +51,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     };
     project::block_on(async {
         let stop = listen_for_signals(Inbox::default())?;
+        let environment = sandboxed(&project, environment, "verify commands", None).await?;
         let check = CommitCheck {
             root: &root,
             data_dir: &project.data_dir()?,

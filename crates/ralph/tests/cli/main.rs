@@ -18,6 +18,7 @@ mod loops;
 mod plan;
 mod report;
 mod report_forms;
+mod sandboxed;
 mod status;
 mod support;
 mod tasks;

@@ -151,3 +151,24 @@ fn without_a_shell(scene: &Scene, next: &str) -> Vec<String> {
         .map(str::to_owned)
         .to_vec()
 }
+
+#[test]
+fn an_agent_that_a_person_talks_to_runs_in_the_sandbox() {
+    let script = "cat \"$HOME/.ssh/key\"; ls -d \"$HOME/.ssh\"; tty < /dev/tty; echo seen-$((1+1)); echo x > out.txt\n";
+    for (sandbox, found) in [("auto", false), ("off", true)] {
+        let scene = Scene::with_script(script);
+        scene.write("home/.ssh/key", "canary-5d1c08\n");
+        let pane = scene.shell();
+        let vars = format!("RALPH_SAFETY_SANDBOX={sandbox} RALPH_SAFETY_ALLOW_WRITE=[]");
+        pane.line(&format!("{vars} {}", scene.talk("")));
+        pane.wait_for("code=0");
+        let screen = pane.screen();
+        assert!(screen.contains("seen-2"), "{sandbox}:\n{screen}");
+        assert_eq!(
+            screen.contains("canary-5d1c08"),
+            found,
+            "{sandbox}:\n{screen}"
+        );
+        assert!(scene.repo().join("out.txt").is_file(), "{sandbox}");
+    }
+}

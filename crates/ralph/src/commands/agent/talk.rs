@@ -14,6 +14,7 @@ use crate::{
     error::{CommandError, ErrorKind},
     output,
     project::{self, Project},
+    sandboxed::sandboxed,
 };
 
 /// The time that an agent gets to save its work when it is asked to end.
@@ -48,16 +49,22 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let start = &project.surroundings.start;
     let environment = project.environment(project.root());
     let agent = run::choose_agent(&project)?;
-    let session = InteractiveSession {
-        cwd: start.clone(),
-        env: environment.for_agent(agent.credentials(), &[]),
-        prompt: output::without_secrets(&args.first_prompt(start)?).into_owned(),
-        done_file: args.until.as_deref().map(|file| start.join(file)),
-        grace: GRACE,
-        containment: run::detection(&project)?.containment,
-    };
-    let end =
-        project::block_on(async { run_interactive(&*agent, &session).await.map_err(explain) })?;
+    let prompt = output::without_secrets(&args.first_prompt(start)?).into_owned();
+    let done_file = args.until.as_deref().map(|file| start.join(file));
+    let end = project::block_on(async {
+        let written = done_file.as_deref().and_then(Path::parent);
+        let environment = sandboxed(&project, environment, &agent.name(), written).await?;
+        let session = InteractiveSession {
+            cwd: start.clone(),
+            env: environment.for_agent(agent.credentials(), &[]),
+            prompt,
+            done_file,
+            grace: GRACE,
+            containment: run::detection(&project)?.containment,
+            sandbox: environment.sandbox(),
+        };
+        run_interactive(&*agent, &session).await.map_err(explain)
+    })?;
     output::print(&format!(
         "{}\n",
         sentence(&agent.name(), end, args.until.as_deref())

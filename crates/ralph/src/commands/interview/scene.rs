@@ -8,12 +8,12 @@ use ralph_core::{
     artefacts::template::InterviewMode,
     lint::LintContext,
     sanitize::one_line,
-    secret::Redaction,
 };
 use ralph_engine::{
     agent::{
         Agent, InteractiveEnd, InteractiveError, InteractiveSession, StopRequest, run_interactive,
     },
+    environment::Environment,
     interview::{self, FoundTasks, Headless, look_at_tasks, run_headless},
     process::Containment,
     side_budget::SideBudget,
@@ -32,6 +32,7 @@ use crate::{
     error::{CommandError, ErrorKind},
     output,
     project::Project,
+    sandboxed::sandboxed,
     side_budget,
 };
 
@@ -44,16 +45,15 @@ pub(super) struct Scene<'a> {
     pub(super) project: &'a Project,
     pub(super) named: ArtefactsProject,
     agent: Box<dyn Agent>,
-    env: Vec<(OsString, OsString)>,
+    environment: Environment,
     containment: Containment,
-    redaction: Redaction,
     setting: InterviewMode,
     /// None outside of a git repository: there is no project whose money it could be.
     budget: Option<Mutex<SideBudget>>,
 }
 
 impl<'a> Scene<'a> {
-    pub(super) fn new(
+    pub(super) async fn new(
         project: &'a Project,
         named: ArtefactsProject,
         agent: Box<dyn Agent>,
@@ -62,9 +62,8 @@ impl<'a> Scene<'a> {
     ) -> Result<Self, CommandError> {
         let environment = project.environment(project.root());
         Ok(Self {
-            env: environment.for_agent(agent.credentials(), &[]),
+            environment: sandboxed(project, environment, &agent.name(), None).await?,
             containment: run::detection(project)?.containment,
-            redaction: environment.redaction().clone(),
             project,
             named,
             agent,
@@ -96,9 +95,15 @@ impl<'a> Scene<'a> {
         self.agent.name()
     }
 
+    fn env(&self) -> Vec<(OsString, OsString)> {
+        self.environment.for_agent(self.agent.credentials(), &[])
+    }
+
     /// Warnings before an agent runs unattended.
     pub(super) fn warn_unattended(&self) {
-        if let Some(warning) = self.agent.warning() {
+        if self.environment.sandbox().is_none()
+            && let Some(warning) = self.agent.warning()
+        {
             output::print_warning(&warning);
         }
     }
@@ -120,11 +125,12 @@ impl<'a> Scene<'a> {
         interview::clear_done(folder)?;
         let session = InteractiveSession {
             cwd: self.project.root().to_owned(),
-            env: self.env.clone(),
-            prompt: self.redaction.hide(&prompt).into_owned(),
+            env: self.env(),
+            prompt: self.environment.redaction().hide(&prompt).into_owned(),
             done_file: Some(folder.done()),
             grace: GRACE,
             containment: self.containment,
+            sandbox: self.environment.sandbox(),
         };
         let end = run_interactive(&*self.agent, &session)
             .await
@@ -147,9 +153,10 @@ impl<'a> Scene<'a> {
     ) -> Result<AgentReport, Over> {
         let headless = Headless {
             cwd: self.project.root().to_owned(),
-            env: self.env.clone(),
+            env: self.env(),
             containment: self.containment,
-            redaction: self.redaction.clone(),
+            sandbox: self.environment.sandbox(),
+            redaction: self.environment.redaction().clone(),
         };
         let config = self.project.config();
         let mut budget = match &self.budget {

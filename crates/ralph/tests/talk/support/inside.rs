@@ -14,13 +14,14 @@ pub(crate) fn is_inside() -> bool {
 }
 
 /// A conversation in the folder that it was started in.
-pub(crate) fn session_inside(prompt: &str) -> InteractiveSession {
+pub(crate) fn session_inside(prompt: &str) -> InteractiveSession<'static> {
     InteractiveSession {
         cwd: std::env::current_dir().unwrap(),
         env: std::env::vars_os().collect(),
         prompt: prompt.to_owned(),
         done_file: Some("done.md".into()),
         grace: Duration::from_secs(10),
+        sandbox: None,
         containment: Containment::detect(None).containment,
     }
 }
