@@ -24,6 +24,21 @@ pub fn claude() -> PathBuf {
     program("claude")
 }
 
+/// Another version of Claude Code, and what it is called: its pin is moved by `scripts/agents --second`.
+///
+/// # Panics
+///
+/// If it is not installed.
+#[must_use]
+pub fn second_claude() -> (PathBuf, String) {
+    let program = program("claude-second");
+    let folder = program.parent().and_then(Path::parent);
+    let stamp = folder.expect("a folder").join("claude-second.pin");
+    let text = std::fs::read_to_string(&stamp).expect("scripts/agents has noted its pin");
+    let version = text.split_whitespace().next().expect("a version");
+    (program, version.to_owned())
+}
+
 /// # Panics
 ///
 /// If it is not installed.

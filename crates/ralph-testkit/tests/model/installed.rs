@@ -8,9 +8,11 @@ use tempfile::TempDir;
 
 #[test]
 fn each_agent_starts_at_its_pin_in_an_empty_environment() {
-    let installed: [(PathBuf, &[&str]); 6] = [
+    let (second, version) = agents::second_claude();
+    let installed: [(PathBuf, &[&str]); 7] = [
         (agents::node(), &["v22.23.3"]),
         (agents::claude(), &["2.1.197"]),
+        (second, &[&version]),
         // The older one where a registry lacks parts of the newer.
         (agents::pi(), &["1.5.0", "0.87.1"]),
         (agents::codex(), &["0.166.0"]),

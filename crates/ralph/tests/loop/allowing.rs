@@ -1,5 +1,7 @@
 //! `safety.allowed_commands`: verify commands and the shells of real agents start only what is listed.
 
+use std::path::Path;
+
 use ralph_testkit::{
     agents,
     model::{Scenario, ScriptedModel},
@@ -145,14 +147,22 @@ fn lands_with_listed_commands(
     assert!(!ran.all().contains("is not enforced"), "{}", ran.all());
 }
 
-#[test]
-fn claude_code_runs_only_listed_commands_and_the_task_lands() {
+fn claude_code_is_held_to_the_list(program: &Path) {
     let settings =
         r#"{"hooks": {"PreToolUse": []}, "env": {"OWN": "kept"}, "disableAllHooks": true}"#;
-    let program = agents::claude();
     let config = format!("claude:\n  command: [{program:?}]\n  settings: '{settings}'\n");
     let env = |project: &Project, url: &str| agents::claude_env(&project.repo.home(), url);
     lands_with_listed_commands("claude", &config, env);
+}
+
+#[test]
+fn claude_code_runs_only_listed_commands_and_the_task_lands() {
+    claude_code_is_held_to_the_list(&agents::claude());
+}
+
+#[test]
+fn a_second_version_of_claude_code_runs_only_listed_commands_and_the_task_lands() {
+    claude_code_is_held_to_the_list(&agents::second_claude().0);
 }
 
 #[test]

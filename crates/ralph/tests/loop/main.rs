@@ -58,6 +58,7 @@ mod storm;
 mod streams;
 mod suggesting;
 mod support;
+mod toolchains;
 mod unverified;
 mod user_edits;
 mod verifying;

@@ -88,6 +88,18 @@ fn record(project: &Project, iteration: u32) -> Value {
 
 /// Runs the three tasks, and looks at what came of them and at what reached the model.
 fn lands_three_tasks(project: &Project, model: &ScriptedModel, agent: &str) {
+    let context =
+        json!({"turns": [3100, 3010], "window": 200_000, "utilisation": [0.0155, 0.0151]});
+    lands_three_tasks_within(project, model, agent, &context);
+}
+
+/// The same, with what the record says of the context of the first run.
+fn lands_three_tasks_within(
+    project: &Project,
+    model: &ScriptedModel,
+    agent: &str,
+    context: &Value,
+) {
     let ran = project.run(&["--agent", agent]).expect(0);
     assert_eq!(ran.verdicts(), ["A verified", "B verified", "C verified"]);
     assert_eq!(project.landed(), ["A", "B", "C"]);
@@ -124,9 +136,9 @@ fn lands_three_tasks(project: &Project, model: &ScriptedModel, agent: &str) {
     );
     assert_eq!(run["agent"], agent);
     assert_eq!(run["ending"], json!({"how": "finished"}));
-    assert_eq!(run["context"]["turns"], json!([3100, 3010]));
-    assert_eq!(run["context"]["window"], 200_000);
-    assert_eq!(run["context"]["utilisation"], json!([0.0155, 0.0151]));
+    for name in ["turns", "window", "utilisation"] {
+        assert_eq!(run["context"][name], context[name], "{name}");
+    }
     assert_eq!(run["usage"]["inputTokens"], 1010);
     assert_eq!(run["usage"]["outputTokens"], 55);
     assert_eq!(run["usage"]["cacheReadTokens"], 5000);
@@ -179,6 +191,21 @@ fn claude_code_lands_three_tasks_with_one_failed_verification_on_the_way() {
     let project = walled(with_env(project, env), &model);
     lands_three_tasks(&project, &model, "claude");
     assert_eq!(record(&project, 1)["runs"][0]["version"], "2.1.197");
+}
+
+#[test]
+fn a_second_version_of_claude_code_lands_three_tasks_in_the_same_sandbox() {
+    let model = ScriptedModel::start(Scenario::parse(THREE).unwrap());
+    let (claude, version) = agents::second_claude();
+    let project = project(&format!("claude: {{command: [{claude:?}]}}\n"));
+    let env = agents::claude_env(&project.repo.home(), &model.url());
+    let project = walled(with_env(project, env), &model);
+    // Its model has a larger window.
+    let context =
+        json!({"turns": [3100, 3010], "window": 1_000_000, "utilisation": [0.0031, 0.003]});
+    lands_three_tasks_within(&project, &model, "claude", &context);
+    assert_ne!(version, "2.1.197");
+    assert_eq!(record(&project, 1)["runs"][0]["version"], version);
 }
 
 fn pi_config() -> String {
