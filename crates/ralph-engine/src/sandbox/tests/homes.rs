@@ -118,6 +118,18 @@ as_root_and_as_user! {
         assert_eq!(fs::read_to_string(ground.dir.join("other/secret.txt")).unwrap(), CANARY);
     };
 
+    devices_and_temporary_folders_work_as_usual: plain => |ground| {
+        let machine = Machine::new(ground, SandboxMeans::Namespaces);
+        let (said, ended) = machine.run(
+            "set -e\necho x >/dev/null; echo x >>/dev/null; echo x 2>/dev/null >&2\n\
+             head -c 3 /dev/zero | wc -c; head -c 3 /dev/urandom | wc -c; echo y >/dev/stdout; cat </dev/null\n\
+             for f in /tmp /var/tmp /dev/shm \"$HOME\"; do echo z >$f/z; cat $f/z; done\n\
+             /usr/bin/python3 -c 'import os; m, s = os.openpty(); print(os.ttyname(s))'",
+        );
+        assert_eq!(ended, Ended::Code(0), "{said}");
+        assert_eq!(said, "3\n3\ny\nz\nz\nz\nz\n/dev/pts/0\n");
+    };
+
     homes_of_dead_processes_are_swept_and_nothing_else: plain => |ground| {
         let homes = ground.dir.join("data/homes");
         let own = format!("{}-0", std::process::id());
