@@ -29,6 +29,14 @@ impl TestRepo {
         repo
     }
 
+    /// The same below another folder than that for temporary files.
+    pub fn new_in(place: &Path) -> Self {
+        let repo = Self::bare_folder_in(place);
+        repo.git(["init", "-q", "-b", "main"]);
+        repo.file("README.md", "scratch\n").commit("start");
+        repo
+    }
+
     /// A repository without a commit.
     pub fn unborn() -> Self {
         let repo = Self::bare_folder();
@@ -38,9 +46,13 @@ impl TestRepo {
 
     /// A folder with a home beside it and no repository in it.
     pub fn bare_folder() -> Self {
+        Self::bare_folder_in(&std::env::temp_dir())
+    }
+
+    fn bare_folder_in(place: &Path) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("ralph-test-")
-            .tempdir()
+            .tempdir_in(place)
             .expect("a temporary folder can be made");
         // The canonical path, as git reports it: temporary folders are behind a symlink on some systems.
         let base = folder

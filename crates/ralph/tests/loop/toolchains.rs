@@ -1,34 +1,16 @@
 //! Toolchains that people have in their home, as their installers leave them there: agents and verify commands compile
 //! and run with them in the sandbox of a loop, as root and as an ordinary user.
 
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use ralph_testkit::agents;
 use serde_json::json;
 
-use crate::support::{Live, Project, Ran, story};
-
-const ORDINARY: u32 = 1234;
-
-fn tool(program: &str, args: &[&str]) -> String {
-    let output = Command::new(program).args(args).output().unwrap();
-    assert!(output.status.success(), "{program} {args:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
-
-/// The same files at another place, as links where that is the same disk. Nothing may change their owners or modes.
-fn link(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-    let [from, to] = [from, to].map(|path| path.to_str().unwrap());
-    let linked = Command::new("cp").args(["-al", from, to]).output().unwrap();
-    if !linked.status.success() {
-        tool("rm", &["-rf", to]);
-        tool("cp", &["-a", from, to]);
-    }
-}
+use crate::{
+    other_user::{ORDINARY, link, tool},
+    support::{Project, Ran, story},
+};
 
 /// A folder or program that `scripts/toolchains` got.
 fn got(name: &str) -> PathBuf {
@@ -115,38 +97,15 @@ fn run(user: Option<u32>) -> (Project, Ran) {
         );
     let lock = "version = 4\n\n[[package]]\nname = \"small\"\nversion = \"0.0.0\"\n";
     project.repo.file("Cargo.lock", lock).commit("programs");
-    let outside = project.repo.outside().to_owned();
     if let Some(user) = user {
-        // Before anything is linked: those files are the machine's.
-        tool(
-            "chown",
-            &["-hR", &format!("{user}:{user}"), outside.to_str().unwrap()],
-        );
-        let open = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&outside, open).unwrap();
+        project.give_to(user);
     }
     let home = project.repo.home();
     let mut path = install(&home);
     path.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
     let path = std::env::join_paths(path).unwrap();
     let project = project.env("PATH", path);
-    // A folder of the build may be closed to others.
-    let ralph = outside.join("ralph");
-    link(Path::new(env!("CARGO_BIN_EXE_ralph")), &ralph);
-    let made = project.run_command(&[]);
-    let mut command = Command::new(&ralph);
-    command
-        .args(made.get_args())
-        .env_clear()
-        .current_dir(project.repo.root());
-    command.envs(
-        made.get_envs()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
-    if let Some(user) = user {
-        command.uid(user).gid(user);
-    }
-    let ran = Live::start(command).wait();
+    let ran = project.run_as(user);
     (project, ran)
 }
 
@@ -165,10 +124,6 @@ fn verified(user: Option<u32>, sandbox: &str) {
 
 #[test]
 fn rust_node_python_and_go_of_the_home_work_in_the_sandbox_of_an_ordinary_user() {
-    assert!(
-        rustix::process::geteuid().is_root(),
-        "run the tests as root"
-    );
     verified(Some(ORDINARY), "on, by namespaces");
 }
 
