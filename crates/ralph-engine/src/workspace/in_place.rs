@@ -216,6 +216,14 @@ impl Workspace for InPlace<'_> {
             return Ok(None);
         }
         let mut plan = MountPlan::default();
+        // A folder that a guarded file lies in could be moved away with it, and another one made in its place: not
+        // if it is a mount itself.
+        let is_inside = |path: &&Path| *path != self.root && path.starts_with(self.root);
+        let above = self.read_only.iter();
+        let above = above.flat_map(|path| path.ancestors().skip(1).take_while(is_inside));
+        for path in above.collect::<BTreeSet<&Path>>() {
+            plan = plan.bind(path, path, BindAccess::ReadWrite);
+        }
         for path in &self.read_only {
             plan = plan.bind(path, path, BindAccess::ReadOnly);
         }

@@ -262,6 +262,42 @@ as_root_and_as_user! {
         assert!(!said.contains("OPEN"), "{said}");
     };
 
+    no_program_that_runs_as_root_is_made: plain => |ground| {
+        if !ground.is_root {
+            return;
+        }
+        let machine = machine(ground);
+        let script = "cp /bin/true plain; chmod 755 plain; chmod u+s plain; chmod 4755 plain; install -m 4755 plain installed
+            /usr/bin/python3 - <<'END'
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(what):
+    try:
+        if what() == -1:
+            raise OSError(ctypes.get_errno(), 'failed')
+        print('OPEN')
+    except OSError:
+        pass
+tried(lambda: os.close(os.open('opened', os.O_CREAT | os.O_WRONLY, 0o4755)))
+tried(lambda: os.mknod('node', 0o104755))
+fd = os.open('plain', os.O_RDONLY)
+tried(lambda: os.fchmod(fd, 0o4755))
+tried(lambda: libc.syscall(2, b'old', os.O_CREAT | os.O_WRONLY, 0o4755))
+tried(lambda: libc.syscall(85, b'created', 0o4755))
+tried(lambda: libc.syscall(90, b'plain', 0o4755))
+tried(lambda: libc.syscall(452, -100, b'plain', 0o4755, 0))
+tried(lambda: os.close(os.open('.', 0o20200001, 0o4755)))
+how = (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_WRONLY, 0o4755, 0)
+tried(lambda: libc.syscall(437, -100, b'second', ctypes.byref(how), 24))
+END";
+        let (said, _) = machine.run(&format!("{script}\nchmod g+s . && chmod 1755 plain && ./plain && echo works"));
+        assert!(said.ends_with("works\n") && !said.contains("OPEN"), "{said}");
+        for entry in fs::read_dir(&ground.repo).unwrap() {
+            let path = entry.unwrap().path();
+            assert_eq!(facts(&path).2 & 0o4000, 0, "{}", path.display());
+        }
+    };
+
     a_login_that_is_renewed_stays_roots: plain => |ground| {
         if !ground.is_root {
             return;

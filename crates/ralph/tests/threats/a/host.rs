@@ -133,6 +133,8 @@ fn a35_in_place_what_ralph_trusts_can_not_be_written_in_a_sandbox() {
         "mv ralph.yaml other.yaml",
         "echo '{}' > .claude/settings.json",
         "rm -r .claude",
+        "mv .claude other",
+        "mv .ralph other",
     ];
     let tries: String = tried
         .iter()
@@ -147,6 +149,7 @@ fn a35_in_place_what_ralph_trusts_can_not_be_written_in_a_sandbox() {
     project
         .repo
         .file(".claude/settings.json", "{}\n")
+        .file(".ralph/prompts/README.md", "none\n")
         .commit("settings");
     let before = project.repo.git(["for-each-ref"]);
     project.run(&[]).expect(0);

@@ -80,28 +80,63 @@ const SOCKETS: [c_int; 3] = [libc::AF_VSOCK, libc::AF_PACKET, libc::AF_XDP];
 /// Writes into the input of a terminal, as if a person typed.
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541C];
 
+/// Calls that set the mode of a file, with the number of the argument that has it.
+const MODES: [(c_long, u8); 4] = [
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+];
+#[cfg(target_arch = "x86_64")]
+const OLDER_MODES: [(c_long, u8); 2] = [(libc::SYS_chmod, 1), (libc::SYS_mknod, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_MODES: [(c_long, u8); 0] = [];
+const FCHMODAT2: c_long = 452;
+
+/// Calls that open a file, with the numbers of the arguments that have the flags and the mode of a new one.
+const OPENING: [(c_long, u8, u8); 1] = [(libc::SYS_openat, 2, 3)];
+#[cfg(target_arch = "x86_64")]
+const OLDER_OPENING: [(c_long, u8, u8); 1] = [(libc::SYS_open, 1, 2)];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_OPENING: [(c_long, u8, u8); 0] = [];
+
+/// The rights of a program besides those that every one in a sandbox lacks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallRights {
+    /// It may make namespaces of its own.
+    pub(super) nested: bool,
+    /// It may choose the processors that it runs on.
+    pub(super) chooses_cpus: bool,
+    /// It may make programs that run with the rights of their owner. What it makes may be root's on the disk.
+    pub(super) sets_user: bool,
+}
+
 /// Filters ready to be installed, in their order.
 #[derive(Clone)]
 pub(super) struct CallFilter(Arc<[BpfProgram]>);
 
 impl CallFilter {
-    /// Fails only on a processor that the filters are not written for. With `keeps_cpus` a program stays on the
-    /// processors that it is started on.
-    pub(super) fn new(nested: bool, keeps_cpus: bool) -> Result<Self, MountPlanError> {
-        let compiled = Self::compile(nested, keeps_cpus);
+    /// Fails only on a processor that the filters are not written for.
+    pub(super) fn new(rights: CallRights) -> Result<Self, MountPlanError> {
+        let compiled = Self::compile(rights);
         compiled.map_err(|error| MountPlanError::Filter {
             reason: error.to_string(),
         })
     }
 
-    fn compile(nested: bool, keeps_cpus: bool) -> Result<Self, seccompiler::BackendError> {
+    fn compile(rights: CallRights) -> Result<Self, seccompiler::BackendError> {
         let arch = TargetArch::try_from(std::env::consts::ARCH)?;
         let whole = |calls: &[c_long]| -> Vec<(i64, Vec<SeccompRule>)> {
             calls.iter().map(|call| (*call, Vec::new())).collect()
         };
         let mut absent = whole(&ABSENT);
         let mut refused = whole(&REFUSED);
-        if keeps_cpus {
+        if !rights.sets_user {
+            refused.extend(setting_user()?);
+            // Its mode is in memory as well. Programs then call the older one.
+            absent.extend(whole(&[libc::SYS_openat2]));
+        }
+        if !rights.chooses_cpus {
             refused.extend(whole(&[libc::SYS_sched_setaffinity]));
         }
         let is = |argument, value: u64| {
@@ -114,7 +149,7 @@ impl CallFilter {
         refused.push((libc::SYS_socket, sockets.collect::<Result<_, _>>()?));
         let typed = TERMINAL_INPUT.iter().map(|request| is(1, *request));
         refused.push((libc::SYS_ioctl, typed.collect::<Result<_, _>>()?));
-        if !nested {
+        if !rights.nested {
             refused.extend(whole(&NESTING));
             // The flags of this one are in memory, where a filter can't read; the C library then calls `clone`.
             absent.extend(whole(&[libc::SYS_clone3]));
@@ -166,6 +201,34 @@ impl CallFilter {
         }
         Ok(())
     }
+}
+
+/// Rules about making a program that runs as its owner.
+fn setting_user() -> Result<Vec<(i64, Vec<SeccompRule>)>, seccompiler::BackendError> {
+    let has = |argument, bit: u32| {
+        let operator = SeccompCmpOp::MaskedEq(bit.into());
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, bit.into())
+    };
+    let mut rules = Vec::new();
+    for (call, mode) in MODES.iter().chain(&OLDER_MODES) {
+        let rule = SeccompRule::new(vec![has(*mode, libc::S_ISUID)?])?;
+        rules.push((*call, vec![rule]));
+    }
+    #[cfg(target_arch = "x86_64")]
+    rules.push((
+        libc::SYS_creat,
+        vec![SeccompRule::new(vec![has(1, libc::S_ISUID)?])?],
+    ));
+    // Where no file is made, the last argument is anything.
+    let makes = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
+    for (call, flags, mode) in OPENING.iter().chain(&OLDER_OPENING) {
+        let made = makes.iter().map(|flag| {
+            let flag = has(*flags, flag.cast_unsigned())?;
+            SeccompRule::new(vec![flag, has(*mode, libc::S_ISUID)?])
+        });
+        rules.push((*call, made.collect::<Result<_, _>>()?));
+    }
+    Ok(rules)
 }
 
 /// Keeps programs from the calls of x32, which are the same ones under numbers that no other filter knows.

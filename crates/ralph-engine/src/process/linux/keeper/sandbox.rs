@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use libc::{c_int, c_ulong};
 use rustix::fs::{Mode, OFlags};
 
-use super::calls::CallFilter;
+use super::calls::{CallFilter, CallRights};
 use super::capabilities::{self, KeptCapabilities};
 use super::mounts::{
     MOUNT_ATTR_NODEV, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, attach, c_string, clone_tree, give,
@@ -161,7 +161,11 @@ impl CompiledSandbox {
                 None => KeptCapabilities::None,
             },
             identity,
-            filter: CallFilter::new(plan.nested, plan.limits.cpus.is_some())?,
+            filter: CallFilter::new(CallRights {
+                nested: plan.nested,
+                chooses_cpus: plan.limits.cpus.is_none(),
+                sets_user: plan.identity.is_none(),
+            })?,
             rules,
         })))
     }
