@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::ground::{CANARY, Machine, PRIVATE, abstract_name};
 use crate::layer::tests::support::{Ground, as_root_and_as_user, plain, run_spec};
 use crate::process::SandboxMeans;
+use crate::programs::find_program;
 
 /// The means that keep a program from a way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -262,71 +263,69 @@ fn writing() -> Vec<Probe> {
     probes
 }
 
+/// Commands that undo the sandbox, gain rights, or reach what belongs to the machine. Services such as docker, podman,
+/// systemd and D-Bus are reached by their sockets, jobs of cron and at by their folders.
+const UNDOING: &[&str] = &[
+    "umount /usr",
+    "umount -l /usr",
+    "umount /proc",
+    "umount -l /",
+    "mount -o remount,rw /",
+    "mount -o remount,rw /usr",
+    "mount -o remount,bind,rw /usr",
+    "mount -o remount,bind,rw /etc",
+    "mount --bind / /tmp",
+    "mount -t tmpfs tmpfs /usr",
+    "mount -t proc proc /proc",
+    "mount -t devtmpfs dev /dev",
+    "mount -t sysfs sys /sys",
+    "unshare -m true",
+    "unshare -p -f true",
+    "unshare -n true",
+    "unshare -C true",
+    "chroot / true",
+    "nsenter -t 1 -m true",
+    "nsenter -t 1 -a true",
+    "unshare -Urm umount /usr",
+    "unshare -Urm umount -l /usr",
+    "unshare -Urm mount -o remount,rw /usr",
+    "unshare -Urm mount -o remount,bind,rw /usr",
+    "unshare -Urm mount -o remount,bind,rw /etc",
+    "unshare -Urm mount -o remount,bind,rw /sys",
+    "unshare -Urm mount -t devtmpfs dev /tmp",
+    "unshare -Urm mount -t ext4 /dev/vda /tmp",
+    r#"unshare -Urm sh -c 'mount --bind /etc /tmp && touch /tmp/ralph-probe'"#,
+    r#"unshare -Urm sh -c 'mount --rbind / /tmp && touch /tmp/usr/ralph-probe'"#,
+    r#"unshare -Urmpf --mount-proc sh -c 'echo x >/proc/sys/kernel/core_pattern'"#,
+    r#"unshare -Urm sh -c 'umount /etc/shadow; grep -q root /etc/shadow'"#,
+    r#"unshare -Ur sh -c 'cat /etc/shadow | grep -q root'"#,
+    r#"unshare -Urn sh -c 'echo 1 >/proc/sys/kernel/panic'"#,
+    "su -c true",
+    "setpriv --reuid 1 true",
+    "setpriv --reuid 0 --clear-groups sh -c 'test -w /etc/shadow'",
+    "capsh --caps=cap_sys_admin+eip --",
+    "dbus-send --session --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus.ListNames",
+    r#"losetup -f "$REPO/tracked.txt""#,
+    "hostname ralph-probe-of-root",
+    "date -s 2001-01-01",
+    "dmesg",
+    "ip link add probe type dummy",
+    r#"test "$(sed -n 's/^NoNewPrivs:[^0-9]*//p' /proc/self/status)" = 0"#,
+    "ls /var/spool",
+    "ls /var/log",
+    "ls /boot",
+    "ls /srv",
+    "ls /media",
+];
+
 fn undoing() -> Vec<Probe> {
-    let ways = [
-        "umount /usr",
-        "umount -l /usr",
-        "umount /proc",
-        "umount -l /",
-        "mount -o remount,rw /",
-        "mount -o remount,rw /usr",
-        "mount -o remount,bind,rw /usr",
-        "mount -o remount,bind,rw /etc",
-        "mount --bind / /tmp",
-        "mount -t tmpfs tmpfs /usr",
-        "mount -t proc proc /proc",
-        "mount -t devtmpfs dev /dev",
-        "mount -t sysfs sys /sys",
-        "unshare -m true",
-        "unshare -p -f true",
-        "unshare -n true",
-        "unshare -C true",
-        "chroot / true",
-        "nsenter -t 1 -m true",
-        "nsenter -t 1 -a true",
-        "unshare -Urm umount /usr",
-        "unshare -Urm umount -l /usr",
-        "unshare -Urm mount -o remount,rw /usr",
-        "unshare -Urm mount -o remount,bind,rw /usr",
-        "unshare -Urm mount -o remount,bind,rw /etc",
-        "unshare -Urm mount -o remount,bind,rw /sys",
-        "unshare -Urm mount -t devtmpfs dev /tmp",
-        "unshare -Urm mount -t ext4 /dev/vda /tmp",
-        r#"unshare -Urm sh -c 'mount --bind /etc /tmp && touch /tmp/ralph-probe'"#,
-        r#"unshare -Urm sh -c 'mount --rbind / /tmp && touch /tmp/usr/ralph-probe'"#,
-        r#"unshare -Urmpf --mount-proc sh -c 'echo x >/proc/sys/kernel/core_pattern'"#,
-        r#"unshare -Urm sh -c 'umount /etc/shadow; grep -q root /etc/shadow'"#,
-        r#"unshare -Ur sh -c 'cat /etc/shadow | grep -q root'"#,
-        r#"unshare -Urn sh -c 'echo 1 >/proc/sys/kernel/panic'"#,
-        "sudo -n true",
-        "su -c true",
-        "pkexec true",
-        "setpriv --reuid 1 true",
-        "setpriv --reuid 0 --clear-groups sh -c 'test -w /etc/shadow'",
-        "capsh --caps=cap_sys_admin+eip --",
-        "systemd-run --user true",
-        "systemctl --user start x",
-        "crontab -l",
-        "at -l",
-        "loginctl list-sessions",
-        "docker ps",
-        "podman --remote ps",
-        "dbus-send --session --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus.ListNames",
-        "busctl --user list",
-        r#"losetup -f "$REPO/tracked.txt""#,
-        "hostname ralph-probe-of-root",
-        "date -s 2001-01-01",
-        "dmesg",
-        "ip link add probe type dummy",
-        "iptables -L",
-    ];
-    let mut probes: Vec<Probe> = ways
-        .into_iter()
+    let mut probes: Vec<Probe> = UNDOING
+        .iter()
         .map(|way| {
             // A user namespace alone is allowed inside: the sandboxes of agents are made of it.
             probe(
                 Keeps::All,
-                way,
+                *way,
                 format!("{{ {way}; }} >/dev/null 2>&1 </dev/null && echo OPEN"),
             )
         })
@@ -543,6 +542,25 @@ fn the_probes_are_many_and_each_has_a_name_of_its_own() {
     assert!(probes.len() >= 150, "{}", probes.len());
 }
 
+#[test]
+fn the_programs_and_folders_of_the_probes_are_on_this_machine() {
+    // A probe that can't be tried would show nothing.
+    let path = std::env::var_os("PATH").unwrap();
+    for way in UNDOING {
+        let mut words = way.split_whitespace();
+        let program = words.next().unwrap();
+        let found = find_program(program, std::env::split_paths(&path));
+        assert!(
+            found.is_some(),
+            "{program} is missing: scripts/test installs it"
+        );
+        if program == "ls" {
+            let folder = Path::new(words.next().unwrap());
+            assert!(folder.is_dir(), "{}", folder.display());
+        }
+    }
+}
+
 as_root_and_as_user! {
     no_probe_gets_out_of_a_sandbox_of_namespaces: plain => |ground| {
         nothing_gets_out(ground, SandboxMeans::Namespaces);
@@ -578,6 +596,9 @@ as_root_and_as_user! {
             "connects to bus",
             "connects to ssh-agent",
             "connects to a socket without a file",
+            "ls /var/spool",
+            "ls /var/log",
+            "ls /srv",
         ];
         let tried = all_probes();
         let tried = tried
