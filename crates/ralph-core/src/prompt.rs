@@ -67,6 +67,8 @@ pub struct Bundle<'a> {
     pub instructions: Option<Instructions>,
     /// Commands that ralph will run, as a person reads them.
     pub verify: Vec<String>,
+    /// The only commands that may be started in a shell; any, if there are none.
+    pub allowed_commands: Vec<String>,
     pub patterns: String,
     /// `AGENTS.md` files of the folders concerned: path and text, nearest the root first.
     pub agents_md: Vec<(String, String)>,
@@ -272,6 +274,7 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
             text => in_tags(&head_within(own.text.trim(), caps.instructions_bytes)),
         }),
         verify => list(&bundle.verify, usize::MAX),
+        allowed_commands => list(&bundle.allowed_commands, caps.file_list),
         patterns => in_tags(&head_within(&bundle.patterns, caps.patterns_bytes)),
         agents_md,
         last,

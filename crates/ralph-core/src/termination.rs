@@ -418,9 +418,8 @@ pub fn task_decision(last: &Last<'_>, limits: &Limits) -> TaskDecision {
         verdict if verdict.is_charged() && last.attempts >= last.max_attempts => {
             TaskDecision::Block {
                 reason: format!(
-                    "{} of {} attempts failed, the last one: {}",
-                    last.attempts,
-                    last.max_attempts,
+                    "{}, the last one: {}",
+                    failed_attempts(last.attempts, last.max_attempts),
                     verdict.sentence()
                 ),
             }
@@ -572,6 +571,15 @@ fn no_progress(at: &Snapshot, limits: &Limits) -> Option<Stop> {
     } = at.fruitless;
     let counts = tasks >= 2 || !other_ready;
     (iterations >= limits.max_no_progress && counts).then_some(Stop::NoProgress { iterations })
+}
+
+/// The limit may have been lowered since the first of them.
+fn failed_attempts(made: u32, most: u32) -> String {
+    if made > most {
+        format!("{made} attempts failed, and {most} are allowed now")
+    } else {
+        format!("{made} of {most} attempts failed")
+    }
 }
 
 #[cfg(test)]

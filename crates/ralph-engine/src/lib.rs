@@ -39,6 +39,7 @@ pub mod plain_file;
 pub mod plan;
 pub mod prices;
 pub mod process;
+pub mod programs;
 mod progress_file;
 pub mod prompts;
 pub mod report;

@@ -42,9 +42,12 @@ use self::{
     toolchains::SESSION_VARIABLES,
     view::{SandboxView, ViewRights, is_narrow},
 };
-use crate::process::{
-    CommandSpec, Containment, MountPlan, MountStep, OverlayXattrs, Running, SandboxIdentity,
-    SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, TrialFailure, try_sandbox,
+use crate::{
+    process::{
+        CommandSpec, Containment, MountPlan, MountStep, OverlayXattrs, Running, SandboxIdentity,
+        SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, TrialFailure, try_sandbox,
+    },
+    programs::{find_program, is_executable, path_folders},
 };
 
 /// The facts that a sandbox is made from.
@@ -539,10 +542,48 @@ impl Sandbox {
         }
     }
 
+    /// Says of a program that a message names as not found that it is on this machine and out of sight. The last line
+    /// of the message counts.
+    pub(crate) fn hint_of_hidden(
+        &self,
+        said: &str,
+        vars: &[(OsString, OsString)],
+    ) -> Option<String> {
+        let line = said.lines().rev().find(|line| !line.trim().is_empty())?;
+        let ends = |c: char| c.is_whitespace() || "()'\"`‘’:;,".contains(c);
+        // What is not found stands behind who says so.
+        let mut words = line.rsplit(ends).filter(|word| !word.is_empty());
+        let hidden = words.find_map(|word| self.hidden_program(word, vars))?;
+        Some(format!(
+            "{} is on this machine and not visible in the sandbox: list it in `safety.allow_read`",
+            hidden.display()
+        ))
+    }
+
+    /// The place of a program that is on this machine, and that programs in the sandbox do not see.
+    fn hidden_program(&self, name: &str, vars: &[(OsString, OsString)]) -> Option<PathBuf> {
+        let path = Path::new(name);
+        let found = if path.is_absolute() {
+            Some(path.to_owned()).filter(|path| is_executable(path))
+        } else if name.contains('/') {
+            None
+        } else {
+            find_program(name, path_folders(vars))
+        };
+        let found = found.filter(|found| !found.starts_with(&self.root))?;
+        let mut plan = SandboxPlan::default();
+        self.view.clone().into_plan(&mut plan);
+        // Folders may be links, such as /bin, and so may the program be.
+        let folder = found.parent()?.canonicalize().ok()?;
+        let there = [folder.join(found.file_name()?), found.canonicalize().ok()?];
+        let is_seen = there.iter().all(|path| plan.shows(path));
+        (!is_seen).then_some(found)
+    }
+
     /// Shows the program of a command, and the files that its arguments name in full, also behind an `@`.
     fn show_command(&self, spec: &CommandSpec, view: &mut SandboxView) {
         let home = self.home.as_deref();
-        if let Some(program) = find_program(spec) {
+        if let Some(program) = program_of(spec) {
             view.add_program(&program, home);
         }
         let paths = spec.args.iter().map(|arg| {
@@ -616,12 +657,10 @@ fn expand(path: &Path, home: Option<&Path>, root: &Path) -> PathBuf {
     }
 }
 
-fn find_program(spec: &CommandSpec) -> Option<PathBuf> {
+fn program_of(spec: &CommandSpec) -> Option<PathBuf> {
     let program = Path::new(&spec.program);
     if program.components().count() > 1 {
         return Some(spec.cwd.join(program));
     }
-    let (_, path) = spec.env.iter().find(|(name, _)| name == "PATH")?;
-    let mut found = std::env::split_paths(path).map(|folder| folder.join(program));
-    found.find(|file| file.is_file())
+    find_program(program, path_folders(&spec.env))
 }

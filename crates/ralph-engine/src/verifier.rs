@@ -45,6 +45,15 @@ const SIGNATURE_WINDOW: usize = 256 * 1024;
 const TICK: Duration = Duration::from_millis(250);
 const TICKS_A_LINE: u32 = 4;
 
+/// Begins the line behind the output of a command that tells of a program which it could not see.
+const HIDDEN: &str = "ralph: ";
+
+/// The words about a program that a command could not see, if there are any.
+pub(crate) fn hint_of_hidden(report: &VerifyCommandReport) -> Option<&str> {
+    let last = report.tail.lines().next_back()?;
+    last.strip_prefix(HIDDEN)
+}
+
 /// Where and how verify commands run.
 #[derive(Clone)]
 pub struct VerifyContext<'a> {
@@ -210,6 +219,14 @@ async fn run_command(
         }
         Err(why) => CommandOutcome::NotStarted { why },
     };
+    if outcome.is_not_started()
+        && let Some(sandbox) = context.sandbox
+        && let Some(hint) = sandbox.hint_of_hidden(&window.text(), &context.env)
+    {
+        let line = format!("{HIDDEN}{hint}\n");
+        log.push(line.as_bytes());
+        window.push(line.as_bytes());
+    }
     let text = window.text();
     let TailCaps { lines, bytes } = context.caps;
     let tail = trim_tail_of(&text, lines, bytes, window.dropped());

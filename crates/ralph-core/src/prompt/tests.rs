@@ -42,6 +42,7 @@ fn bundle(task: &Task) -> Bundle<'_> {
         },
         instructions: None,
         verify: vec!["make test".into()],
+        allowed_commands: Vec::new(),
         patterns: String::new(),
         agents_md: Vec::new(),
         last: None,

@@ -242,6 +242,18 @@ fn a_task_out_of_attempts_is_blocked_and_the_loop_ends_when_nothing_else_is_read
 }
 
 #[test]
+fn attempts_beyond_a_limit_that_was_lowered_are_not_counted_as_part_of_it() {
+    let verdict = failed();
+    let mut l = last(&verdict);
+    (l.attempts, l.max_attempts) = (4, 3);
+    let TaskDecision::Block { reason } = task_decision(&l, &LIMITS) else {
+        panic!("out of attempts");
+    };
+    let begins = "4 attempts failed, and 3 are allowed now, the last one: ";
+    assert!(reason.starts_with(begins), "{reason}");
+}
+
+#[test]
 fn three_attempts_that_come_to_nothing_ask_a_person_before_the_task_is_blocked() {
     let table = [
         (Verdict::NoChange { claimed: true }, 3, 3, true),

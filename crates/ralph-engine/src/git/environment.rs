@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::secret::Redaction;
 
-use crate::environment::leads_into;
+use crate::{environment::leads_into, programs::find_program};
 
 const IDENTITY: &[&str] = &[
     "GIT_AUTHOR_NAME",
@@ -84,10 +84,7 @@ impl GitEnvironment {
 
     /// The first program of this name on the path, by its absolute name.
     pub(super) fn find(&self, program: &str) -> Option<PathBuf> {
-        self.places
-            .iter()
-            .map(|place| place.join(program))
-            .find(|file| is_executable(file))
+        find_program(program, &self.places)
     }
 
     pub(super) fn vars(&self) -> impl Iterator<Item = (&OsStr, OsString)> {
@@ -108,12 +105,6 @@ fn is_counted_setting(name: &str) -> bool {
     ["GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"]
         .iter()
         .any(|start| name.starts_with(start))
-}
-
-fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

@@ -103,6 +103,7 @@ pub(super) async fn run(
     }
     let credentials = services.agent.credentials();
     name_withheld_keys(&mut report.ending, services.environment, credentials);
+    name_hidden_program(&mut report.ending, services.environment, &run.env);
     stopped_by_its_cost(context, &mut report);
     let elapsed = Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
     let health = watchers.health.ended(&report.ending, elapsed);
@@ -284,6 +285,21 @@ fn name_withheld_keys(ending: &mut Ending, environment: &Environment, own: &'sta
         message.push_str(&format!(
             " (withheld from agents: {some}; `safety.pass_env` lets a variable through)"
         ));
+    }
+}
+
+/// A program that it needs may be out of sight.
+fn name_hidden_program(
+    ending: &mut Ending,
+    environment: &Environment,
+    vars: &[(OsString, OsString)],
+) {
+    let Ending::Unavailable { message } = ending else {
+        return;
+    };
+    let sandbox = environment.sandbox.as_deref();
+    if let Some(hint) = sandbox.and_then(|sandbox| sandbox.hint_of_hidden(message, vars)) {
+        message.push_str(&format!(" ({hint})"));
     }
 }
 

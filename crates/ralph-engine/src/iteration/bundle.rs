@@ -71,6 +71,7 @@ pub(crate) async fn bundle(
             .iter()
             .map(ToString::to_string)
             .collect(),
+        allowed_commands: job.config.safety.allowed_commands.clone(),
         patterns: memory::patterns(&context.progress).to_owned(),
         agents_md: agents_md(workspace.root(), &job.task, caps.agents_md_bytes),
         last,

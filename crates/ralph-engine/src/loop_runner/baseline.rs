@@ -8,13 +8,25 @@ use ralph_core::{
 
 use super::{LoopError, LoopRunner};
 use crate::{
+    error::file_error,
     git::{ResetSpec, Status},
     heartbeat::Heartbeat,
     iteration::{CommandRun, IterationFiles, VerifyPorts, run_verify_commands},
+    plain_file,
     sandbox::{CommandNetwork, Sandbox},
-    verifier::ProgramPath,
+    verifier::{ProgramPath, hint_of_hidden},
     workspace::VerifyLayer,
 };
+
+/// The file that holds which failures the network was no help with.
+const NO_HELP: &str = "network-was-no-help";
+
+/// The failed commands, each with what tells its failure from others.
+fn failures_of(report: &VerifyReport) -> String {
+    let failed = report.commands.iter().filter(|command| !command.passed());
+    let failed = failed.map(|command| (command.command.to_string(), &command.signature));
+    serde_json::to_string(&failed.collect::<Vec<_>>()).unwrap_or_default()
+}
 
 impl LoopRunner {
     pub(super) async fn measure_baseline(&mut self) -> Result<(), LoopError> {
@@ -34,7 +46,8 @@ impl LoopRunner {
             commands: commands.len(),
         });
         let (mut report, mut layer) = self.run_baseline(&commands).await?;
-        if !report.cancelled && !report.passed() && self.may_try_the_network() {
+        let may_help = !report.cancelled && !report.passed() && self.may_try_the_network();
+        if may_help && !self.was_no_help(&report) {
             self.tell(&Event::Notice {
                 message: "the baseline fails without the network; it is run once more with it"
                     .into(),
@@ -49,6 +62,7 @@ impl LoopRunner {
                 (report, layer) = (second, made);
             } else {
                 self.set_verify_network(CommandNetwork::Off);
+                self.note_no_help(&report)?;
             }
         }
         report.network = self
@@ -82,6 +96,14 @@ impl LoopRunner {
         let red: Vec<String> = red
             .map(|c| format!("{} ({})", c.command, c.outcome))
             .collect();
+        let hidden = report.commands.iter().filter_map(|command| {
+            let hint = hint_of_hidden(command)?;
+            Some(format!("`{}` fails: {hint}", command.command))
+        });
+        let hidden: Vec<String> = hidden.collect();
+        for message in hidden {
+            self.tell(&Event::Warning { message });
+        }
         let text = serde_json::to_string(&report).unwrap_or_default();
         self.journal.set_baseline(&self.loop_id, &text).await?;
         self.baseline = Some(report);
@@ -157,6 +179,19 @@ impl LoopRunner {
     fn may_try_the_network(&self) -> bool {
         self.settings.config.verification.network == VerifyNetwork::Auto
             && self.verify_network() == Some(CommandNetwork::Off)
+    }
+
+    /// Tells whether commands failed in this very way before, and failed so with the network too.
+    fn was_no_help(&self, report: &VerifyReport) -> bool {
+        let noted = std::fs::read_to_string(self.place.state_dir.join(NO_HELP));
+        noted.is_ok_and(|noted| noted == failures_of(report))
+    }
+
+    /// Notes it for the loops to come. A failure of another kind is tried with the network again.
+    fn note_no_help(&self, report: &VerifyReport) -> Result<(), LoopError> {
+        let path = self.place.state_dir.join(NO_HELP);
+        let written = plain_file::replace(&path, failures_of(report).as_bytes());
+        written.map_err(|e| file_error("write", &path, e))
     }
 
     /// An earlier baseline of this loop has decided; where there is none, no one can tell.

@@ -3,11 +3,7 @@
 //! Contained like a verify command, with its environment: no credentials but those that `safety.pass_env`
 //! names. Output is bounded, and a program whose time is up is dead.
 
-use std::{
-    ffi::{OsStr, OsString},
-    os::unix::fs::PermissionsExt as _,
-    time::Duration,
-};
+use std::{ffi::OsString, time::Duration};
 
 use ralph_core::{
     config,
@@ -19,6 +15,7 @@ use super::{Means, SendError, way};
 use crate::{
     environment::Environment,
     process::{CommandSpec, Containment, Ended, Output, Stdin, Tail, spawn},
+    programs::{find_program, path_folders},
 };
 
 /// The program that shows a message on the desktop.
@@ -152,12 +149,5 @@ pub fn desktop_is_reachable(environment: &Environment) -> bool {
         found.map(|(_, value)| value.as_os_str())
     };
     let has_bus = var("DBUS_SESSION_BUS_ADDRESS").is_some_and(|value| !value.is_empty());
-    has_bus && var("PATH").is_some_and(has_desktop_program)
-}
-
-fn has_desktop_program(path: &OsStr) -> bool {
-    std::env::split_paths(path).any(|folder| {
-        let found = std::fs::metadata(folder.join(DESKTOP_PROGRAM));
-        found.is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    })
+    has_bus && find_program(DESKTOP_PROGRAM, path_folders(&environment.vars)).is_some()
 }

@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsString,
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -10,6 +9,8 @@ use ralph_core::{
     task::VerifyCommand,
     verify::{VerifyCommandReport, names_program, program_not_found, required_programs},
 };
+
+use crate::programs::{find_program, is_executable, path_folders};
 
 /// Where verify commands find their programs.
 #[derive(Debug, Clone)]
@@ -21,10 +22,10 @@ pub(crate) struct ProgramPath<'a> {
 
 impl<'a> ProgramPath<'a> {
     pub(crate) fn of(vars: &[(OsString, OsString)], root: &'a Path) -> Self {
-        let path = vars.iter().find(|(name, _)| name == "PATH");
-        let folders = path.map(|(_, path)| std::env::split_paths(path).collect::<Vec<_>>());
+        let folders = path_folders(vars);
         let is_fixed = |folder: &PathBuf| folder.is_absolute() && !folder.starts_with(root);
-        let folders = folders.filter(|folders| folders.iter().all(is_fixed));
+        let is_known = !folders.is_empty() && folders.iter().all(is_fixed);
+        let folders = Some(folders).filter(|_| is_known);
         Self { root, folders }
     }
 
@@ -59,18 +60,11 @@ impl<'a> ProgramPath<'a> {
             return false;
         };
         if !program.contains('/') {
-            return !folders
-                .iter()
-                .any(|folder| is_executable(&folder.join(program)));
+            return find_program(program, folders).is_none();
         }
         let path = Path::new(program);
         path.is_absolute() && !path.starts_with(self.root) && !is_executable(path)
     }
-}
-
-fn is_executable(path: &Path) -> bool {
-    let found = std::fs::metadata(path);
-    found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

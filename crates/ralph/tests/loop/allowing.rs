@@ -92,6 +92,41 @@ fn a_commit_is_not_verified_with_a_command_that_is_not_listed() {
     );
 }
 
+#[test]
+fn a_command_that_comes_into_the_task_file_while_the_loop_runs_is_held_to_the_list() {
+    let wait = json!({"run": "until [ -e ../go ]; do sleep 0.02; done; echo A > A.txt"});
+    let say = |id: &str| json!({"say": format!("Task {id} complete")});
+    let script = json!({"tasks": {
+        "A": [{"do": [wait, say("A")]}],
+        "B": [{"do": [{"run": "echo B > B.txt"}, say("B")]}],
+    }});
+    let stories = [
+        story_verified_by("A", "cat A.txt"),
+        story_verified_by("B", "cat B.txt"),
+    ];
+    let project = Project::with_stories(&stories)
+        .config(LIST)
+        .script(&script)
+        .env("RALPH_LOOP_MAX_ATTEMPTS", "1")
+        .env("RALPH_LOOP_MAX_VERIFY_RETRIES", "0");
+    let mut live = project.start(&[]);
+    while live.wait_for("agent")["kind"] != "tool" {}
+    let tasks = project.repo.read("prd.json");
+    let edited = tasks.replace("cat B.txt", "touch proof; cat B.txt");
+    assert_ne!(edited, tasks);
+    project.repo.file("prd.json", edited);
+    std::fs::write(project.outside("go"), "").unwrap();
+    let ran = live.wait();
+    assert_eq!(ran.verdicts(), ["A verified", "B failed"], "{}", ran.all());
+    let ended = ran.named("verify_ended");
+    let last = ended.last().unwrap();
+    assert_eq!(last["command"], "touch proof; cat B.txt", "{}", ran.all());
+    assert_eq!(last["passed"], false);
+    let reason = "`touch` is not in `safety.allowed_commands` (cat, sh, npm run)";
+    assert!(ran.all().contains(reason), "{}", ran.all());
+    assert_eq!(project.landed(), ["A"]);
+}
+
 /// Tries what is not listed in four ways, not three in a row, which would end the run; then does the work with
 /// what is.
 const TRIES: &str = r#"
@@ -127,6 +162,9 @@ fn lands_with_listed_commands(
 
     let requests = model.requests();
     let all: Vec<String> = requests.iter().map(|request| request.text()).collect();
+    let rule =
+        "start only these commands; a line with any other is not run: `cat`, `sh`, `npm run`.";
+    assert!(all[0].contains(rule), "it knows beforehand: {}", all[0]);
     let told = |program: &str| {
         let reason = format!("`{program}` is not in `safety.allowed_commands` (cat, sh, npm run)");
         all.iter().any(|text| text.contains(&reason))

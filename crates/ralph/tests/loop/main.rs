@@ -51,6 +51,7 @@ mod refusing;
 mod repairing;
 mod reporting;
 mod reverting;
+mod sandbox_hints;
 mod second_day;
 mod speaking;
 mod spending;

@@ -43,6 +43,7 @@ fn prompts_with(text: &str) -> Vec<String> {
             text: words.clone(),
         }),
         verify: vec![words.clone()],
+        allowed_commands: vec![words.clone()],
         patterns: words.clone(),
         agents_md: vec![(words.clone(), words.clone())],
         last: Some(LastAttempt {
