@@ -423,3 +423,18 @@ fn g08_what_is_taken_away_is_kept_without_secrets() {
     );
     assert_eq!(kept.len(), 1, "{kept:?}");
 }
+
+fn g08_the_patch_of_an_agent_that_was_cut_off_is_without_secrets(mode: &str) {
+    let write = format!("t=$({}); echo \"token = $t\" > settings.py", printed());
+    let script = json!({"default": [{"do": [
+        {"run": write},
+        {"usage": {"input": 1, "output": 1, "cost": 0.6}},
+        {"run": "sleep 1000"},
+    ]}]});
+    let project = patient(Project::with_stories(&[story("A")]), mode).script(&script);
+    let ran = project.run(&["--max-cost=0.5"]).expect(5);
+    let patch = project.repo.read(".ralph/logs/iteration-1.patch");
+    assert!(patch.contains("\n+token = [redacted]\n"), "{mode}: {patch}");
+    assert_nowhere(&project, &ran.all(), mode);
+}
+modes!(g08_the_patch_of_an_agent_that_was_cut_off_is_without_secrets);
