@@ -50,7 +50,10 @@ impl LayerGround {
 
     /// The sandbox that ralph would have over a repository.
     pub(crate) fn sandbox(&self, repo: &TestRepo) -> BenchResult<Sandbox> {
-        let found = SandboxFound::find(&SandboxRequest {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let found = runtime.block_on(SandboxFound::find(&SandboxRequest {
             safety: &SafetyConfig::default(),
             vars: &repo.environment(),
             root: repo.root(),
@@ -60,7 +63,7 @@ impl LayerGround {
             verify_network: VerifyNetwork::Off,
             data_dir: &repo.outside().join("layer-data"),
             containment: self.containment,
-        })?;
+        }))?;
         match found {
             SandboxFound::Walls(sandbox) => Ok(*sandbox),
             other => Err(other.sentence().into()),

@@ -131,6 +131,13 @@ pub enum LoopError {
     /// A sandbox was asked for, and there can be none.
     #[error("there is no sandbox here as the configuration asks for: {reason}")]
     NoSandbox { reason: String },
+    /// Programs run in a container, and its image lacks one of them.
+    #[error("the image {image} has no program {program}, which {user} needs")]
+    NotInImage {
+        image: String,
+        program: String,
+        user: String,
+    },
     #[error("there is no commit {name}")]
     UnknownCommit { name: String },
     /// No agent is started for work that could not be verified.
@@ -206,6 +213,7 @@ impl LoopError {
             | Self::CantBringOnto { .. }
             | Self::NoLayer { .. }
             | Self::NoSandbox { .. }
+            | Self::NotInImage { .. }
             | Self::AllowedHost { .. }
             | Self::UnknownCommit { .. }
             | Self::NoVerifyCommands

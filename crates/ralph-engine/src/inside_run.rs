@@ -35,6 +35,9 @@ pub struct CommandPlace<'a> {
     pub worktree: Option<&'a Path>,
 }
 
+/// The file that holds the name of the keeper in a container, where the keeper itself can't be seen.
+pub(crate) const RUN_MARK: &str = "/run/ralph-run";
+
 /// Before the marks in the name of a run's keeper.
 const PREFIX: &str = "ralph";
 const MARK_CHARS: usize = 5;
@@ -81,9 +84,12 @@ impl CommandPlace<'_> {
 
     fn is_kept(&self, above: &[Ancestor]) -> bool {
         let (data, worktree) = (self.data_mark(), self.worktree_mark());
+        let in_container = std::fs::read_to_string(RUN_MARK).ok();
         above
             .iter()
-            .filter_map(|one| marks_of(&one.name))
+            .map(|one| one.name.as_str())
+            .chain(in_container.as_deref())
+            .filter_map(marks_of)
             .any(|marks| {
                 data.as_deref() == Some(marks.data) || worktree.as_deref() == Some(marks.worktree)
             })

@@ -37,7 +37,7 @@ pub mod upper;
 
 pub use below::{Below, BelowFile};
 pub use machine::MachineFacts;
-pub(crate) use mountinfo::{MountEntry, read_mounts};
+pub(crate) use mountinfo::{MountEntry, mount_points_below, read_mounts};
 pub(crate) use owned::OwnedFolder;
 pub use owned::{Layer, LayerError, LayerFolder, LayerTarget, SweepReport, leftovers, sweep};
 pub use place::{LayerPlace, PlaceDisk, PlaceKind, PlaceRequest};

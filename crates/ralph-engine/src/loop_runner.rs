@@ -71,7 +71,7 @@ pub(crate) use policies::change as change_policy;
 pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
 pub use start_options::{LoopBounds, bounds_of, parent_of};
-pub use tidy::UntidyWorktree;
+pub use tidy::{UntidyWorktree, tidy_programs};
 pub use workspace_found::{WorkspaceFound, WorkspaceLook};
 
 use std::{

@@ -4,6 +4,7 @@
 //! read, the repository as its workspace says, a home of its own, and temporary folders of its own.
 //! Everything else of the machine is not there.
 
+mod container;
 mod group;
 mod home;
 mod hosts;
@@ -36,6 +37,7 @@ use ralph_core::{
 };
 
 use self::{
+    container::{Container, ContainerRun, answer},
     home::{HomeRequest, SandboxHome},
     identity::{OwnerTrial, ProgramUser},
     relay::{Relay, RelayPlan},
@@ -44,8 +46,9 @@ use self::{
 };
 use crate::{
     process::{
-        CommandSpec, Containment, MountPlan, MountStep, OverlayXattrs, Running, SandboxIdentity,
-        SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, TrialFailure, try_sandbox,
+        CommandSpec, Containment, MountPlan, MountStep, Output, OverlayXattrs, Running,
+        SandboxIdentity, SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, Stdin, TrialFailure,
+        try_sandbox,
     },
     programs::{find_program, is_executable, path_folders},
 };
@@ -92,6 +95,8 @@ pub enum SandboxFound {
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     means: SandboxMeans,
+    /// The container, where that is the means.
+    container: Option<Container>,
     view: SandboxView,
     root: PathBuf,
     git_folders: Vec<PathBuf>,
@@ -156,6 +161,8 @@ pub enum SandboxUser<'a> {
 #[derive(Debug)]
 pub struct Enclosure {
     home: SandboxHome,
+    /// A file that is there once a program in a container has begun.
+    begun: Option<PathBuf>,
     doors: Option<RelayPlan>,
     relay: Option<Relay>,
 }
@@ -167,6 +174,11 @@ impl Enclosure {
             self.relay = Some(Relay::open(plan, running.take_doors())?);
         }
         Ok(())
+    }
+
+    /// Tells whether the program itself was started, and not only what makes the walls around it.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun.as_ref().is_none_or(|file| file.exists())
     }
 
     /// Keeps what outlives the program: a login that it renewed.
@@ -184,8 +196,12 @@ impl Enclosure {
 impl SandboxFound {
     /// Finds the strongest sandbox that works here, by really trying it. `Err` where one is required and there
     /// is none: the reason.
-    pub fn find(request: &SandboxRequest<'_>) -> Result<Self, String> {
+    pub async fn find(request: &SandboxRequest<'_>) -> Result<Self, String> {
         if request.safety.sandbox == SandboxMode::Off {
+            if request.safety.container.is_some() {
+                return Err("`safety.sandbox` is off, and `safety.container` names an image: take one of the two away"
+                    .to_owned());
+            }
             if request.wants_own_network() {
                 return Err(
                     "`safety.sandbox` is off, and only a sandbox can limit the network".to_owned(),
@@ -194,6 +210,17 @@ impl SandboxFound {
             return Ok(Self::Off);
         }
         let is_required = request.safety.sandbox == SandboxMode::Required;
+        if let Some(image) = &request.safety.container {
+            if is_required && rustix::process::geteuid().is_root() {
+                return Err(
+                    "ralph runs as root, and programs in a container would be root's: root is not kept in by \
+                     a sandbox, so run ralph as another user"
+                        .to_owned(),
+                );
+            }
+            let sandbox = Sandbox::in_container(image, request).await?;
+            return Ok(Self::Walls(Box::new(sandbox)));
+        }
         let mut reasons = Vec::new();
         for means in SandboxMeans::ALL {
             match Sandbox::strongest(means, request) {
@@ -282,8 +309,14 @@ impl Sandbox {
         } else {
             ViewRights::Ordinary
         };
-        let mut view = SandboxView::of_system(means, rights);
-        view.add_toolchains(home.as_deref(), request.vars);
+        let mut view = match means {
+            SandboxMeans::Namespaces | SandboxMeans::Landlock => {
+                let mut view = SandboxView::of_system(means, rights);
+                view.add_toolchains(home.as_deref(), request.vars);
+                view
+            }
+            SandboxMeans::Container => SandboxView::of_image(),
+        };
         // Agents may ask it things, and it refuses the rest by itself.
         if let Ok(ralph) = std::env::current_exe() {
             view.add(&ralph, &ShownAs::ReadOnly);
@@ -297,6 +330,7 @@ impl Sandbox {
         let owner = request.root.metadata().map(|meta| meta.uid()).unwrap_or(0);
         Self {
             means,
+            container: None,
             view,
             root: request.root.to_owned(),
             git_folders: request.git_folders.to_vec(),
@@ -318,6 +352,84 @@ impl Sandbox {
                 }
             },
         }
+    }
+
+    /// A sandbox by podman, which was tried; `Err` says why there is none.
+    async fn in_container(image: &str, request: &SandboxRequest<'_>) -> Result<Self, String> {
+        let means = SandboxMeans::Container;
+        if !means.works_in(request.containment) {
+            let containment = request.containment;
+            return Err(format!(
+                "`safety.container`: podman is started in a mount namespace, and {containment} has none"
+            ));
+        }
+        let container =
+            Container::find(image, request.vars, request.root, request.containment).await?;
+        let user = if rustix::process::geteuid().is_root() {
+            let reason = "podman is started by root".to_owned();
+            UserOfPrograms::Root { reason }
+        } else {
+            UserOfPrograms::Own
+        };
+        let mut sandbox = Self::new(means, request, user);
+        sandbox.container = Some(container.clone());
+        let Err(first) = sandbox.try_container(request).await else {
+            return Ok(sandbox);
+        };
+        // Where podman lacks one, the first process of a container is the program itself.
+        sandbox.container = Some(container.without_init());
+        match sandbox.try_container(request).await {
+            Ok(()) => Ok(sandbox),
+            Err(_) => Err(format!(
+                "`safety.container`: nothing can be started in {image}: {first}"
+            )),
+        }
+    }
+
+    /// Starts a shell that does nothing.
+    async fn try_container(&self, request: &SandboxRequest<'_>) -> Result<(), String> {
+        let spec = CommandSpec::new("/bin/sh", &self.root).args(["-c", ":"]);
+        let tried = self.ask(spec, request.vars, request.containment).await;
+        tried.map(|_| ())
+    }
+
+    /// Runs a small program as a verify command; its output, as an error where it fails.
+    async fn ask(
+        &self,
+        spec: CommandSpec,
+        vars: &[(OsString, OsString)],
+        containment: Containment,
+    ) -> Result<String, String> {
+        let mut spec = spec.output(Output::Merged);
+        spec.env = vars.to_vec();
+        let enclosure = self.enclose(&mut spec, SandboxUser::Command);
+        let _enclosure = enclosure.map_err(|error| error.to_string())?;
+        answer(&spec, containment).await
+    }
+
+    /// Returns those of these programs that are not in the image that programs run in; nothing where there is
+    /// no image.
+    pub(crate) async fn missing_in_image(
+        &self,
+        programs: &[&str],
+        vars: &[(OsString, OsString)],
+        containment: Containment,
+    ) -> Result<Vec<String>, String> {
+        if self.container.is_none() || programs.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Not as arguments, of which files are shown.
+        let script = r#"while read -r program; do command -v -- "$program" >/dev/null || echo "$program"; done"#;
+        let spec = CommandSpec::new("/bin/sh", &self.root)
+            .args(["-c", script])
+            .stdin(Stdin::Bytes(format!("{}\n", programs.join("\n")).into()));
+        let missing = self.ask(spec, vars, containment).await?;
+        Ok(missing.lines().map(str::to_owned).collect())
+    }
+
+    /// The image that programs run in.
+    pub(crate) fn image(&self) -> Option<&str> {
+        self.container.as_ref().map(Container::image)
     }
 
     /// Lets folders of downloads be read only, where the machine can't throw away what is written to them.
@@ -405,16 +517,20 @@ impl Sandbox {
     }
 
     fn sentence(&self) -> String {
-        match (self.means, &self.user) {
-            (SandboxMeans::Namespaces, UserOfPrograms::Own) => "on, by namespaces".to_owned(),
-            (SandboxMeans::Namespaces, UserOfPrograms::Another(_)) => {
-                "on, by namespaces, and programs do not run as root".to_owned()
-            }
-            (SandboxMeans::Namespaces, UserOfPrograms::Root { reason }) => {
-                format!("reduced: by namespaces, and programs run as root ({reason})")
-            }
+        let means = match (self.means, &self.container) {
             (SandboxMeans::Landlock, _) => {
-                "reduced: by Landlock, because namespaces are refused".to_owned()
+                return "reduced: by Landlock, because namespaces are refused".to_owned();
+            }
+            (_, Some(container)) => container.sentence(),
+            (means, None) => means.to_string(),
+        };
+        match &self.user {
+            UserOfPrograms::Own => format!("on, by {means}"),
+            UserOfPrograms::Another(_) => {
+                format!("on, by {means}, and programs do not run as root")
+            }
+            UserOfPrograms::Root { reason } => {
+                format!("reduced: by {means}, and programs run as root ({reason})")
             }
         }
     }
@@ -478,12 +594,37 @@ impl Sandbox {
             spec.env
                 .extend(own.map(|(name, value)| (name.into(), value.into())));
         }
+        let begun = self.use_container(spec, &mut plan, &home, doors.is_some())?;
         spec.sandbox = Some(plan);
         Ok(Enclosure {
             home,
+            begun,
             doors,
             relay: None,
         })
+    }
+
+    /// Has the program run in the container, if there is one; returns the file that tells that it has begun.
+    fn use_container(
+        &self,
+        spec: &mut CommandSpec,
+        plan: &mut SandboxPlan,
+        home: &SandboxHome,
+        has_hosts: bool,
+    ) -> io::Result<Option<PathBuf>> {
+        let (Some(container), Some(folder)) = (&self.container, home.folder()) else {
+            return Ok(None);
+        };
+        let run = ContainerRun {
+            shown: &std::mem::take(&mut plan.shown),
+            folder,
+            home: self.home.as_deref(),
+            has_hosts,
+            overrides_owners: self.overrides_owners,
+        };
+        // podman itself makes mounts and namespaces; in the container its own filter keeps programs from that.
+        plan.nested = true;
+        container.wrap(spec, &run).map(Some)
     }
 
     /// The doors of an agent that reaches its model and no more.
@@ -583,7 +724,10 @@ impl Sandbox {
     /// Shows the program of a command, and the files that its arguments name in full, also behind an `@`.
     fn show_command(&self, spec: &CommandSpec, view: &mut SandboxView) {
         let home = self.home.as_deref();
-        if let Some(program) = program_of(spec) {
+        // In a container it is the image's.
+        if self.container.is_none()
+            && let Some(program) = program_of(spec)
+        {
             view.add_program(&program, home);
         }
         let paths = spec.args.iter().map(|arg| {

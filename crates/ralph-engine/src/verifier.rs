@@ -174,7 +174,7 @@ async fn run_command(
         Ok(StartedCommand {
             running,
             space,
-            _home,
+            enclosure,
         }) => {
             let last = RefCell::new(LastLine::default());
             let mut output = RedactedStream::new(context.redaction.clone());
@@ -215,7 +215,13 @@ async fn run_command(
             };
             output.finish(&mut hidden);
             keep(&mut hidden);
-            outcome
+            let has_begun = enclosure.as_ref().is_none_or(Enclosure::has_begun);
+            match outcome {
+                CommandOutcome::Failed { .. } if !has_begun => CommandOutcome::NotStarted {
+                    why: "its container could not be started".to_owned(),
+                },
+                outcome => outcome,
+            }
         }
         Err(why) => CommandOutcome::NotStarted { why },
     };
@@ -245,7 +251,7 @@ struct CommandLimits {
 struct StartedCommand {
     running: Running,
     space: Option<SpaceMeter>,
-    _home: Option<Enclosure>,
+    enclosure: Option<Enclosure>,
 }
 
 fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<StartedCommand, String> {
@@ -278,7 +284,7 @@ fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<Started
     Ok(StartedCommand {
         running,
         space,
-        _home: home,
+        enclosure: home,
     })
 }
 

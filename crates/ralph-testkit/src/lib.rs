@@ -7,6 +7,7 @@
 pub mod agents;
 pub mod captures;
 pub mod fake_agent;
+pub mod image;
 pub mod model;
 mod test_repo;
 mod tool_stream;

@@ -17,7 +17,7 @@ use ralph_engine::{
     clock::{Clock as _, SystemClock},
     environment::{Environment, RUN_DATA, is_credential},
     git::GitEnvironment,
-    loop_runner::UntidyWorktree,
+    loop_runner::{UntidyWorktree, tidy_programs},
     settings::{self, ProjectKind, Request, Settings, Surroundings},
     source::{self, FindError, Source},
     store::{Journal, RepositoryId},
@@ -77,6 +77,7 @@ impl Project {
         let Ok(data_dir) = self.data_dir() else {
             return;
         };
+        tidy_programs(&data_dir);
         if let Some(untidy) = UntidyWorktree::find(self.root(), &data_dir) {
             let environment = self.git_environment();
             let tidied = async { untidy.tidy(&environment).await.map_err(CommandError::user) };

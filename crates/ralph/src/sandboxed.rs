@@ -45,7 +45,7 @@ pub(crate) async fn sandboxed(
         data_dir: &project.data_dir()?,
         containment: run::detection(project)?.containment,
     };
-    let (found, missing) = place.find().map_err(run::explain)?;
+    let (found, missing) = place.find().await.map_err(run::explain)?;
     output::print_warnings(&missing);
     if let SandboxFound::Absent { reason } = &found {
         output::print_warning(&format!(

@@ -517,6 +517,9 @@ section! {
         /// The sandbox around agents and verify commands: wherever the machine allows one (`auto`), always, so
         /// that ralph does not start without (`required` or `true`), or none (`off` or `false`).
         pub sandbox: SandboxMode = SandboxMode::Auto,
+        /// The image of a container that agents and verify commands run in, by podman, instead of the sandbox
+        /// that ralph makes itself. Their programs must be in it. None for no container.
+        pub container: Option<String> = None,
         /// Files and folders outside of the repository that programs in the sandbox may read too; `~/` is the home.
         pub allow_read: Vec<PathBuf> = Vec::new(),
         /// Files and folders outside of the repository that programs in the sandbox may write too.

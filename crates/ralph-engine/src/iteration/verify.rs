@@ -87,7 +87,7 @@ pub(super) async fn verify(
         return Ok(StepDone::Interrupted);
     }
     let mut check = judge(job, &report, context.machine.run());
-    let programs = ProgramPath::of(&services.environment.vars, workspace.root());
+    let programs = ProgramPath::in_environment(services.environment, workspace.root());
     name_missing_program(job, &report, &programs, &mut check);
     let mut taken = Vec::new();
     if check.failure.is_none() {

@@ -23,6 +23,18 @@ pub(crate) fn read_mounts() -> io::Result<Vec<MountEntry>> {
     Ok(parse_mounts(&std::fs::read(MOUNTS)?))
 }
 
+/// The places below a folder where something is mounted, outer ones first.
+pub(crate) fn mount_points_below(folder: &Path) -> Vec<PathBuf> {
+    let mounts = read_mounts().unwrap_or_default().into_iter();
+    let mut points: Vec<PathBuf> = mounts
+        .map(|mount| mount.point)
+        .filter(|point| point.starts_with(folder) && point != folder)
+        .collect();
+    points.sort();
+    points.dedup();
+    points
+}
+
 pub(super) fn parse_mounts(text: &[u8]) -> Vec<MountEntry> {
     text.split(|&byte| byte == b'\n')
         .filter_map(parse_line)

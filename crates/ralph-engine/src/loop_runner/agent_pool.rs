@@ -59,6 +59,14 @@ impl AgentPool {
         main.into_iter().chain(fallback).collect()
     }
 
+    /// The programs that the agents are started by.
+    pub(super) fn programs(&self) -> Vec<String> {
+        let fallback = self.fallback.as_ref().map(|fallback| &fallback.agent);
+        let all = [&self.main].into_iter().chain(fallback);
+        all.filter_map(|agent| agent.own_command().first().cloned())
+            .collect()
+    }
+
     /// The models that the agents are told to use.
     pub(super) fn models(&self) -> Vec<String> {
         let fallback = self.fallback.as_ref().map(|fallback| &fallback.agent);

@@ -216,7 +216,7 @@ impl LoopRunner {
     }
 
     fn refuse_commands(&self, configured: &[VerifyCommand]) -> Result<(), LoopError> {
-        let programs = ProgramPath::of(&self.runtime.environment.vars, &self.place.root);
+        let programs = ProgramPath::in_environment(&self.runtime.environment, &self.place.root);
         let own = self.board.open_tasks();
         let own = own.flat_map(|task| task.verify.iter().map(move |one| (Some(&task.id), one)));
         for (task, command) in configured.iter().map(|one| (None, one)).chain(own) {
@@ -233,7 +233,7 @@ impl LoopRunner {
 
     /// The same, once the commands have run before any work.
     fn refuse_missing_in(&self, report: &VerifyReport) -> Result<(), LoopError> {
-        let programs = ProgramPath::of(&self.runtime.environment.vars, &self.place.root);
+        let programs = ProgramPath::in_environment(&self.runtime.environment, &self.place.root);
         for ran in &report.commands {
             if let Some(program) = programs.missing_in(ran, None) {
                 return Err(LoopError::MissingProgram {

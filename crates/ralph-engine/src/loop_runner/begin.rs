@@ -16,6 +16,7 @@ use ralph_core::{
     event::Event,
     id::LoopId,
     loop_machine::{Loop, PauseState},
+    task::VerifyCommand,
     termination::{Limits, Span},
     time::later,
     verify::required_programs,
@@ -209,7 +210,7 @@ impl LoopRunner {
         } = found;
         let workspace = self.find_layers(interrupted.as_ref()).await?;
         notices.extend(workspace.notes());
-        let mut sandbox = self.find_sandbox()?;
+        let mut sandbox = self.find_sandbox().await?;
         notices.append(&mut sandbox.notices);
         self.sweep()?;
         self.ensure_dot_ralph()?;
@@ -412,7 +413,7 @@ impl LoopRunner {
     }
 
     /// Finds the walls that programs of this loop get; returns what there is, in words.
-    fn find_sandbox(&mut self) -> Result<SandboxStart, LoopError> {
+    async fn find_sandbox(&mut self) -> Result<SandboxStart, LoopError> {
         let place = SandboxPlace {
             config: &self.settings.config,
             environment: &self.runtime.environment,
@@ -421,7 +422,7 @@ impl LoopRunner {
             data_dir: &self.place.data_dir,
             containment: self.runtime.containment,
         };
-        let (found, missing) = place.find()?;
+        let (found, missing) = place.find().await?;
         let mut start = SandboxStart {
             sentence: found.sentence(),
             absence: None,
@@ -430,6 +431,7 @@ impl LoopRunner {
         match found {
             SandboxFound::Walls(sandbox) => {
                 self.runtime.environment.sandbox = Some((*sandbox).into());
+                self.refuse_what_the_image_lacks().await?;
                 start.notices.extend(missing);
                 start.notices.extend(self.needs_docker());
             }
@@ -437,6 +439,51 @@ impl LoopRunner {
             SandboxFound::Off => {}
         }
         Ok(start)
+    }
+
+    /// Refuses an image without the program of an agent or of a verify command.
+    async fn refuse_what_the_image_lacks(&self) -> Result<(), LoopError> {
+        let Some(sandbox) = self.runtime.environment.sandbox.as_deref() else {
+            return Ok(());
+        };
+        let Some(image) = sandbox.image() else {
+            return Ok(());
+        };
+        let agents = self.runtime.pool.programs();
+        let verification = &self.settings.config.verification;
+        // Commands that make a checkout ready may install the others.
+        let commands = if verification.prepare.is_empty() {
+            &verification.commands
+        } else {
+            &verification.prepare
+        };
+        let root = &self.place.root;
+        let is_asked = |program: &&str| {
+            let path = Path::new(program);
+            path.components().count() == 1 || path.is_absolute() && !path.starts_with(root)
+        };
+        let needed = commands.iter().flat_map(required_programs);
+        let all: Vec<&str> = agents
+            .iter()
+            .map(String::as_str)
+            .chain(needed)
+            .filter(is_asked)
+            .collect();
+        let (vars, containment) = (&self.runtime.environment.vars, self.runtime.containment);
+        let missing = sandbox.missing_in_image(&all, vars, containment).await;
+        let missing = missing.map_err(|reason| LoopError::NoSandbox { reason })?;
+        let Some(program) = missing.first() else {
+            return Ok(());
+        };
+        let lacks = |command: &&VerifyCommand| required_programs(command).contains(&&**program);
+        Err(LoopError::NotInImage {
+            image: image.to_owned(),
+            program: program.clone(),
+            user: match commands.iter().find(lacks) {
+                Some(command) if !agents.contains(program) => format!("`{command}`"),
+                Some(_) | None => "the agent".to_owned(),
+            },
+        })
     }
 
     /// Names the verify commands that need a service that is out of sight, and the ways out.

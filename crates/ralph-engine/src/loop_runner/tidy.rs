@@ -12,9 +12,15 @@ use crate::{
     git::{GitEnvironment, Guard, Repo, is_following},
     identity,
     lock::{Lock, LockUse},
+    sandbox::sweep_homes,
     store::RepositoryId,
     workspace::{has_leftover_layers, sweep_layers},
 };
+
+/// Deletes what is left of programs whose ralph was killed: their homes and containers, of whatever worktree.
+pub fn tidy_programs(data_dir: &Path) {
+    sweep_homes(data_dir);
+}
 
 /// A worktree that a command was started in.
 #[derive(Debug, Clone)]

@@ -32,6 +32,13 @@ impl KeeperName {
     }
 }
 
+impl KeeperName {
+    pub(crate) fn as_str(&self) -> &str {
+        let text = CStr::from_bytes_until_nul(&self.0).ok();
+        text.and_then(|text| text.to_str().ok()).unwrap_or_default()
+    }
+}
+
 impl Default for KeeperName {
     fn default() -> Self {
         Self::new("ralph-keeper")

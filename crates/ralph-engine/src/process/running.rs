@@ -17,8 +17,8 @@ use tokio::process::{ChildStdin, Command};
 use tokio::task::JoinHandle;
 
 use super::{
-    CommandSpec, Containment, KeeperName, MountPlan, MountPlanError, Output, SandboxMeans,
-    SandboxPlan, SpawnError, Stdin, Terminal, platform,
+    CommandSpec, Containment, KeeperName, MountPlan, MountPlanError, Output, SandboxPlan,
+    SpawnError, Stdin, Terminal, platform,
 };
 
 /// The most that is read of a program's output at once.
@@ -194,13 +194,10 @@ fn start(
         .stdin(stdin)
         .stdout(stdout)
         .stderr(stderr);
-    let in_namespaces = |plan: &&SandboxPlan| plan.means == SandboxMeans::Namespaces;
     let no_mounts = MountPlan::default();
-    // A sandbox of namespaces is made of mounts, also where nothing else is.
-    let empty = spec
-        .sandbox
-        .as_ref()
-        .filter(in_namespaces)
+    let empty = spec.sandbox.as_ref();
+    let empty = empty
+        .filter(|plan| plan.means.needs_mounts())
         .map(|_| &no_mounts);
     let mounts = spec.mounts.as_ref().or(empty).map(|plan| MountOrder {
         plan,

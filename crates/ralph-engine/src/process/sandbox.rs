@@ -36,15 +36,36 @@ pub enum SandboxMeans {
     Namespaces,
     /// Rules of the kernel about files: a weaker promise, for machines that refuse namespaces.
     Landlock,
+    /// A program that makes the walls itself, around an image of its own: only the network, the filter of calls
+    /// and the mounts of the plan are made for it. Used only where a person asks for it.
+    Container,
 }
 
 impl SandboxMeans {
+    /// Those that are tried where no person chooses, strongest first.
     pub const ALL: [Self; 2] = [Self::Namespaces, Self::Landlock];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",
             Self::Landlock => "Landlock",
+            Self::Container => "container",
+        }
+    }
+
+    /// Tells whether a program has a root folder of its own, in which any path can be anything.
+    pub fn has_own_root(self) -> bool {
+        match self {
+            Self::Namespaces | Self::Container => true,
+            Self::Landlock => false,
+        }
+    }
+
+    /// Tells whether it is made of mounts, also where a program has no others.
+    pub(super) fn needs_mounts(self) -> bool {
+        match self {
+            Self::Namespaces | Self::Container => true,
+            Self::Landlock => false,
         }
     }
 }
@@ -52,13 +73,16 @@ impl SandboxMeans {
 impl SandboxMeans {
     /// Tells whether it can give a program a network of its own.
     pub fn has_own_network(self) -> bool {
-        self == Self::Namespaces
+        match self {
+            Self::Namespaces | Self::Container => true,
+            Self::Landlock => false,
+        }
     }
 
     /// Tells whether a program that is held together in this way can have such a sandbox.
     pub fn works_in(self, containment: Containment) -> bool {
         match self {
-            Self::Namespaces => containment.has_mount_namespace(),
+            Self::Namespaces | Self::Container => containment.has_mount_namespace(),
             Self::Landlock => containment != Containment::ProcessGroup,
         }
     }

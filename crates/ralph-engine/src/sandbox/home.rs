@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::view::SandboxView;
 use crate::{
     atomic,
+    layer::remove_tree,
     process::{SandboxMeans, ShownAs},
 };
 
@@ -97,7 +98,7 @@ impl OwnFolder {
 
 impl Drop for OwnFolder {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = remove_tree(&self.0);
         // The folder of all of them stays where it holds another.
         let _ = self.0.parent().map(fs::remove_dir);
     }
@@ -231,21 +232,19 @@ impl SandboxHome {
             // The person's word: they get the real one.
             return;
         }
-        match (self.means, &self.folder, &self.home) {
-            (SandboxMeans::Namespaces, Some(folder), Some(home)) => view.set(
+        match (self.means.has_own_root(), &self.folder, &self.home) {
+            (true, Some(folder), Some(home)) => view.set(
                 home,
                 ShownAs::Instead {
                     from: folder.path().join("home"),
                 },
             ),
-            (SandboxMeans::Namespaces, None, Some(home)) => view.set(home, ShownAs::Memory),
+            (true, None, Some(home)) => view.set(home, ShownAs::Memory),
             // The program is told of the folder instead.
-            (SandboxMeans::Landlock, Some(folder), _) => {
-                view.set(folder.path(), ShownAs::ReadWrite);
-            }
-            (SandboxMeans::Namespaces, _, None) | (SandboxMeans::Landlock, None, _) => {}
+            (false, Some(folder), _) => view.set(folder.path(), ShownAs::ReadWrite),
+            (true, _, None) | (false, None, _) => {}
         }
-        if self.means == SandboxMeans::Namespaces {
+        if self.means.has_own_root() {
             for (path, folder) in &self.others {
                 let from = folder.clone();
                 view.set(path, ShownAs::Instead { from });
@@ -256,9 +255,14 @@ impl SandboxHome {
         }
     }
 
+    /// The folder of ralph's that is there as long as the program.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.folder.as_ref().map(OwnFolder::path)
+    }
+
     /// Names the home where it can't be at its own path.
     pub(super) fn change_environment(&self, env: &mut Vec<(OsString, OsString)>) {
-        let (SandboxMeans::Landlock, Some(folder)) = (self.means, &self.folder) else {
+        let (false, Some(folder)) = (self.means.has_own_root(), &self.folder) else {
             return;
         };
         let mut set = |name: &str, value: &Path| {
@@ -318,7 +322,7 @@ pub(crate) fn sweep_homes(data_dir: &Path) {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let is_ours = is_number(process) && is_number(number);
         if is_ours && !Path::new("/proc").join(process).exists() {
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = remove_tree(&entry.path());
         }
     }
 }

@@ -101,7 +101,7 @@ impl TreeLimits {
         let group = self.group.as_deref();
         SandboxLimits {
             // The kernel counts those of this sandbox alone: in a user namespace, or by its own user.
-            processes: (means == SandboxMeans::Namespaces).then_some(self.values.most_processes()),
+            processes: means.has_own_root().then_some(self.values.most_processes()),
             // A group divides the time of all processors.
             cpus: self
                 .values

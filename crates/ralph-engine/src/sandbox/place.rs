@@ -27,7 +27,7 @@ pub struct SandboxPlace<'a> {
 
 impl SandboxPlace<'_> {
     /// Finds the strongest sandbox that works here, and what is to be said about the configuration of it.
-    pub fn find(&self) -> Result<(SandboxFound, Vec<String>), LoopError> {
+    pub async fn find(&self) -> Result<(SandboxFound, Vec<String>), LoopError> {
         sweep_homes(self.data_dir);
         let hosts = self.config.safety.allow_hosts.iter();
         let hosts = hosts
@@ -46,7 +46,7 @@ impl SandboxPlace<'_> {
             data_dir: self.data_dir,
             containment: self.containment,
         };
-        let found = SandboxFound::find(&request);
+        let found = SandboxFound::find(&request).await;
         let found = found.map_err(|reason| LoopError::NoSandbox { reason })?;
         Ok((found, missing_paths(&request)))
     }

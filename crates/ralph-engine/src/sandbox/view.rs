@@ -50,6 +50,17 @@ pub(super) enum ViewRights {
 }
 
 impl SandboxView {
+    /// Nothing of the machine: the system is that of an image.
+    pub(super) fn of_image() -> Self {
+        let own = ["/tmp", "/var/tmp"];
+        Self {
+            means: SandboxMeans::Container,
+            shown: own.map(|path| (path.into(), ShownAs::Memory)).into(),
+            caches: BTreeSet::new(),
+            system: BTreeSet::new(),
+        }
+    }
+
     /// The system, without anyone's home.
     pub(super) fn of_system(means: SandboxMeans, rights: ViewRights) -> Self {
         let mut view = Self {
@@ -66,13 +77,12 @@ impl SandboxView {
                 view.set(path, ShownAs::Device);
             }
         }
-        match means {
-            SandboxMeans::Namespaces => view.add_own_folders(),
-            SandboxMeans::Landlock => {
-                view.set("/proc", ShownAs::ReadOnly);
-                for path in ["/dev/pts", "/dev/shm", "/dev/ptmx"] {
-                    view.add(Path::new(path), &ShownAs::ReadWrite);
-                }
+        if means.has_own_root() {
+            view.add_own_folders();
+        } else {
+            view.set("/proc", ShownAs::ReadOnly);
+            for path in ["/dev/pts", "/dev/shm", "/dev/ptmx"] {
+                view.add(Path::new(path), &ShownAs::ReadWrite);
             }
         }
         // A name server of the machine's own writes where the link leads.

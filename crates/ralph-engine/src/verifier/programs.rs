@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::{environment::Environment, sandbox::Sandbox};
 use ralph_core::{
     task::VerifyCommand,
     verify::{VerifyCommandReport, names_program, program_not_found, required_programs},
@@ -21,7 +22,19 @@ pub(crate) struct ProgramPath<'a> {
 }
 
 impl<'a> ProgramPath<'a> {
-    pub(crate) fn of(vars: &[(OsString, OsString)], root: &'a Path) -> Self {
+    /// Those of the machine, or none that is known where programs run in an image.
+    pub(crate) fn in_environment(environment: &Environment, root: &'a Path) -> Self {
+        let sandbox = environment.sandbox.as_deref();
+        if sandbox.and_then(Sandbox::image).is_some() {
+            return Self {
+                root,
+                folders: None,
+            };
+        }
+        Self::of(&environment.vars, root)
+    }
+
+    fn of(vars: &[(OsString, OsString)], root: &'a Path) -> Self {
         let folders = path_folders(vars);
         let is_fixed = |folder: &PathBuf| folder.is_absolute() && !folder.starts_with(root);
         let is_known = !folders.is_empty() && folders.iter().all(is_fixed);

@@ -298,6 +298,10 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
              there is none"
                 .into(),
         ),
+        LoopError::NotInImage { .. } => Some(
+            "add it to the image of `safety.container`, or show a program that runs there with `safety.allow_read`"
+                .into(),
+        ),
         LoopError::UnknownCommit { .. } => {
             Some("name a commit, a branch or a tag; `git log --oneline` lists commits".into())
         }

@@ -25,6 +25,7 @@ mod goals;
 mod gutter;
 mod handing_over;
 mod health;
+mod in_containers;
 mod in_place;
 mod in_progress;
 mod intervening;

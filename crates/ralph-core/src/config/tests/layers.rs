@@ -130,7 +130,7 @@ fn the_defaults_are_those_of_the_design() {
                 "sign_off": false,
             },
             "safety": {
-                "sandbox": "auto", "allow_read": [], "allow_write": [], "network": "open", "allow_hosts": [],
+                "sandbox": "auto", "container": null, "allow_read": [], "allow_write": [], "network": "open", "allow_hosts": [],
                 "max_memory_gb": null, "max_processes": 4096, "max_cpus": null, "allowed_commands": [], "protected_paths": [],
                 "protect_tests": "flag", "max_file_mb": 50, "secret_allow": [], "pass_env": [],
             },
@@ -270,8 +270,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 136);
-    assert_eq!(names.len(), 136);
+    assert_eq!(unique.len(), 137);
+    assert_eq!(names.len(), 137);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

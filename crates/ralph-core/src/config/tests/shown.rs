@@ -178,6 +178,7 @@ fn every_value_is_shown_with_its_origin() {
       sign_off: false  # default
     safety:
       sandbox: auto  # default
+      container: null  # default
       allow_read: []  # default
       allow_write: []  # default
       network: open  # default
@@ -242,7 +243,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 157);
+    assert_eq!(keys, 158);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

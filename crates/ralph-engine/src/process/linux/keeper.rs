@@ -27,8 +27,8 @@ use std::process::Stdio;
 use libc::{c_int, pid_t};
 
 use crate::process::{
-    FolderRename, KeeperName, MountPlan, MountTrial, SandboxMeans, SandboxPlan, TerminalAccess,
-    TrialFailure, sys as posix,
+    FolderRename, KeeperName, MountPlan, MountTrial, SandboxPlan, TerminalAccess, TrialFailure,
+    sys as posix,
 };
 pub(super) use mounts::CompiledMounts;
 pub(super) use sandbox::CompiledSandbox;
@@ -267,12 +267,12 @@ pub(super) fn try_sandbox(
         |error: crate::process::MountPlanError| failed("planning the sandbox", error.into());
     let folder = trial.map_or(Path::new("/"), |trial| &trial.folder);
     let user = plan.identity.as_ref().map(|identity| identity.id);
-    let mounts = match plan.means {
-        SandboxMeans::Namespaces => {
-            Some(CompiledMounts::new(mounts, folder, user).map_err(planned)?)
-        }
-        SandboxMeans::Landlock => None,
-    };
+    let mounts = plan
+        .means
+        .needs_mounts()
+        .then(|| CompiledMounts::new(mounts, folder, user))
+        .transpose()
+        .map_err(planned)?;
     let sandbox = CompiledSandbox::new(plan, None).map_err(planned)?;
     let last = match trial {
         Some(trial) => LastStep::Trial(CompiledTrial::new(trial).map_err(planned)?.in_sandbox()),
@@ -411,8 +411,13 @@ impl Keeper {
 
     /// Runs in B, pid 1 of the new namespace.
     fn be_init(&self, map_user: bool) -> io::Result<()> {
-        if map_user && sys::map_own_user(self.uid, self.gid).is_err() {
-            return self.failed(SetupStep::Map);
+        if map_user {
+            let outside = (self.uid, self.gid);
+            let is_root_inside = self.sandbox.as_ref().is_some_and(CompiledSandbox::has_root);
+            let inside = if is_root_inside { (0, 0) } else { outside };
+            if sys::map_own_user(inside, outside).is_err() {
+                return self.failed(SetupStep::Map);
+            }
         }
         match &self.mounts {
             // Without a /proc of its own the tree would see the pids of the outside, which is a

@@ -1,12 +1,14 @@
 //! A small machine for one test: a home with secrets, another project, services, and the repository.
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use ralph_core::agent::Connection;
 use ralph_core::config::{SafetyConfig, SandboxMode, VerifyNetwork};
+use ralph_testkit::image::{IMAGE, image_folder};
 
 use crate::layer::Layer;
 use crate::layer::tests::support::{Ground, run_attended};
@@ -143,15 +145,21 @@ impl<'a> Machine<'a> {
             data_dir: &ground.dir.join("data"),
             containment: ground.containment(),
         };
-        let sandbox = match stays_root {
-            Some(reason) => {
+        let sandbox = match (means, stays_root) {
+            (SandboxMeans::Container, _) => {
+                lead_to_image(ground);
+                let found = block_on(Sandbox::in_container(IMAGE, &request));
+                found.unwrap_or_else(|reason| panic!("{reason}"))
+            }
+            (_, Some(reason)) => {
                 let reason = reason.to_owned();
                 let user = UserOfPrograms::Root { reason };
-                Sandbox::new(means, &request, user).tried(ground.containment())
+                let tried = Sandbox::new(means, &request, user).tried(ground.containment());
+                tried.unwrap_or_else(|failure| panic!("{means}: {failure}"))
             }
-            None => Sandbox::strongest(means, &request),
+            (_, None) => Sandbox::strongest(means, &request)
+                .unwrap_or_else(|failure| panic!("{means}: {failure}")),
         };
-        let sandbox = sandbox.unwrap_or_else(|failure| panic!("{means}: {failure}"));
         Self {
             ground,
             home,
@@ -159,6 +167,26 @@ impl<'a> Machine<'a> {
             connections: RefCell::default(),
             _services: services,
         }
+    }
+
+    /// Looks for a container, and says why there is none.
+    pub(super) fn find_container(
+        ground: &Ground,
+        image: &str,
+        vars: &[(OsString, OsString)],
+    ) -> String {
+        let request = SandboxRequest {
+            safety: &SafetyConfig::default(),
+            vars,
+            root: &ground.repo,
+            git_folders: &[],
+            git_settings: &[],
+            allow_hosts: &[],
+            verify_network: VerifyNetwork::Open,
+            data_dir: &ground.dir.join("data"),
+            containment: ground.containment(),
+        };
+        block_on(Sandbox::in_container(image, &request)).unwrap_err()
     }
 
     /// Tries one means, and says why it does not work.
@@ -173,7 +201,9 @@ impl<'a> Machine<'a> {
     pub(super) fn find(ground: &Ground, mode: SandboxMode) -> Result<SandboxFound, String> {
         let home = ground.dir.join("home");
         fs::create_dir_all(&home).unwrap();
-        Self::ask(ground, &home, mode, SandboxFound::find)
+        Self::ask(ground, &home, mode, |request| {
+            block_on(SandboxFound::find(request))
+        })
     }
 
     fn ask<T>(
@@ -229,7 +259,7 @@ impl<'a> Machine<'a> {
         self.run_spec(self.spec(script), user)
     }
 
-    fn run_spec(&self, mut spec: CommandSpec, user: SandboxUser<'_>) -> (String, Ended) {
+    pub(super) fn run_spec(&self, mut spec: CommandSpec, user: SandboxUser<'_>) -> (String, Ended) {
         let mut enclosure = self.sandbox.enclose(&mut spec, user).unwrap();
         let ran = run_attended(&spec, self.ground.containment(), |running| {
             enclosure.attend(running).unwrap();
@@ -250,10 +280,40 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn environment(ground: &Ground, home: &Path) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+pub(super) fn environment(ground: &Ground, home: &Path) -> Vec<(OsString, OsString)> {
     let mut env = ground.spec("true").env;
     env.push(("HOME".into(), home.into()));
+    let storage = ground.dir.join("storage.conf");
+    env.push(("CONTAINERS_STORAGE_CONF".into(), storage.into()));
+    env.push(("XDG_RUNTIME_DIR".into(), ground.dir.join("run").into()));
     env
+}
+
+/// Leads podman to the image of the tests, which it shares with others. An ordinary user can use only files that
+/// are its own.
+pub(super) fn lead_to_image(ground: &Ground) {
+    let dir = &ground.dir;
+    let name = if ground.is_root {
+        "store"
+    } else {
+        "store-of-user"
+    };
+    let (own, shared) = (dir.join("store"), image_folder().join(name));
+    let (own, shared, run) = (own.display(), shared.display(), dir.join("podman-run"));
+    let text = format!(
+        "[storage]\ndriver = \"overlay\"\ngraphroot = \"{own}\"\nrootless_storage_path = \"{own}\"\n\
+         runroot = \"{}\"\n[storage.options]\nadditionalimagestores = [\"{shared}\"]\n",
+        run.display()
+    );
+    write(&dir.join("storage.conf"), &text);
+    fs::create_dir_all(dir.join("run")).unwrap();
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.unwrap().block_on(future)
 }
 
 pub(super) fn abstract_name(dir: &Path) -> String {

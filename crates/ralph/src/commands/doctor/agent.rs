@@ -153,10 +153,15 @@ fn fallback(project: &Project) -> Vec<Check> {
 /// The checks of one agent.
 fn of_choice(project: &Project, choice: &AgentChoice, role: Role) -> Vec<Check> {
     let root = project.root();
+    let image = project.config().safety.container.as_ref();
     match choice {
         AgentChoice::Named(name) => match find_kind(name) {
             Ok(kind) => {
                 let agent = (kind.make)(&agent_setup(project.config(), choice));
+                if let (Some(image), [program, ..]) = (image, agent.own_command()) {
+                    let said = format!("{program} runs in {image}: `ralph run` looks for it there");
+                    return vec![Check::note(role.check, said)];
+                }
                 named(kind, &*agent, root, role)
             }
             Err(error) => vec![unknown(&error.to_string(), role)],

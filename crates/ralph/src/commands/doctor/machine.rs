@@ -129,7 +129,9 @@ fn sandbox(project: &Project) -> Check {
         })
         .collect();
     let tried = tried.join("; ");
-    match SandboxFound::find(&request) {
+    let found = block_on(async { Ok(SandboxFound::find(&request).await) });
+    let found = found.unwrap_or_else(|error| Err(error.sentences().join(": ")));
+    match found {
         Ok(found @ SandboxFound::Walls(_)) if found.is_reduced() => {
             Check::note("sandbox", format!("{} ({tried})", found.sentence()))
                 .hint("run ralph as a user that is not root, and allow it user namespaces")
@@ -151,7 +153,11 @@ fn sandbox(project: &Project) -> Check {
             "sandbox",
             format!("there is no sandbox here as the configuration asks for: {reason}"),
         )
-        .hint("`safety.sandbox: auto` works without one where there is none"),
+        .hint(if safety.container.is_some() {
+            "ralph does not start agents without its container"
+        } else {
+            "`safety.sandbox: auto` works without one where there is none"
+        }),
     }
 }
 

@@ -90,7 +90,10 @@ fn verify(project: &Project) -> Vec<Check> {
             return Check::problem("verify", format!("`{command}`: {refusal}"))
                 .hint("add what it needs to `safety.allowed_commands`, or change the command");
         }
-        let found = |program: &str| programs::find(program, project.root()).is_some();
+        // In a container the programs are those of its image, which `ralph run` asks.
+        let is_elsewhere = project.config().safety.container.is_some();
+        let found =
+            |program: &str| is_elsewhere || programs::find(program, project.root()).is_some();
         let mut needed = required_programs(command).into_iter();
         let missing = needed.find(|program| !found(program));
         match (missing, command) {

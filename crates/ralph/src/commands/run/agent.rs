@@ -120,7 +120,8 @@ pub(crate) fn agent_setup<'a>(config: &'a Config, choice: &'a AgentChoice) -> Ag
             AgentChoice::Custom(custom) => Some(custom),
             AgentChoice::Named(_) | AgentChoice::Script(_) | AgentChoice::Command(_) => None,
         },
-        is_root: rustix::process::geteuid().is_root(),
+        // In a container every user is.
+        is_root: rustix::process::geteuid().is_root() || config.safety.container.is_some(),
         guard: None,
     }
 }

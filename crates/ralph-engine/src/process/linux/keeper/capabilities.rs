@@ -48,6 +48,7 @@ pub(super) enum KeptCapabilities {
     AnotherUser,
     /// The one that a keeper needs to pass signals on to another user's program.
     Signals,
+    All,
 }
 
 /// CHOWN, DAC_OVERRIDE, FOWNER.
@@ -60,12 +61,18 @@ const CAPABILITY_COUNT: c_ulong = 64;
 
 /// Drops all but those that are kept.
 pub(super) fn drop_all_but(kept: KeptCapabilities) -> Result<(), CallFailed> {
+    if kept == KeptCapabilities::All {
+        return Ok(());
+    }
     let for_programs: &[c_ulong] = match kept {
         KeptCapabilities::Owners => &OVER_OWNERS,
-        KeptCapabilities::None | KeptCapabilities::AnotherUser | KeptCapabilities::Signals => &[],
+        KeptCapabilities::None
+        | KeptCapabilities::All
+        | KeptCapabilities::AnotherUser
+        | KeptCapabilities::Signals => &[],
     };
     let own: &[c_ulong] = match kept {
-        KeptCapabilities::None => &[],
+        KeptCapabilities::None | KeptCapabilities::All => &[],
         KeptCapabilities::Owners => &OVER_OWNERS,
         KeptCapabilities::AnotherUser => &[KILL, SETGID, SETUID],
         KeptCapabilities::Signals => &[KILL],

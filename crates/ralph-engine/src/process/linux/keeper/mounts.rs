@@ -101,14 +101,16 @@ impl CompiledMounts {
         cwd: &Path,
         user: Option<u32>,
     ) -> Result<Self, MountPlanError> {
-        let mut steps = Vec::with_capacity(plan.steps.len());
+        // First, so that what the plan covers stays covered.
+        let mut steps = if user.is_none() && rustix::process::geteuid().is_root() {
+            ways_of_root()
+        } else {
+            Vec::new()
+        };
         let mut hidden: Vec<&Path> = Vec::new();
         for step in &plan.steps {
             steps.push(CompiledStep::new(step, &hidden, user)?);
             hidden.push(step.target());
-        }
-        if user.is_none() && rustix::process::geteuid().is_root() {
-            steps.extend(ways_of_root());
         }
         Ok(Self {
             steps: steps.into(),

@@ -147,7 +147,7 @@ impl CompiledSandbox {
         let identity = plan.identity.as_ref();
         let identity = identity.map(CompiledIdentity::new).transpose()?;
         let rules = match plan.means {
-            SandboxMeans::Namespaces => rules::without_outside_sockets(),
+            SandboxMeans::Namespaces | SandboxMeans::Container => rules::without_outside_sockets(),
             SandboxMeans::Landlock => rules::about_files(&plan.shown),
         };
         Ok(Self(Arc::new(CompiledWalls {
@@ -155,10 +155,12 @@ impl CompiledSandbox {
             entries,
             network: compile_network(&plan.network, to_ralph),
             limits: CompiledLimits::new(&plan.limits)?,
-            kept: match &identity {
-                Some(_) => KeptCapabilities::AnotherUser,
-                None if plan.overrides_owners => KeptCapabilities::Owners,
-                None => KeptCapabilities::None,
+            kept: match (plan.means, &identity) {
+                // Its program drops them, once it has made the walls.
+                (SandboxMeans::Container, _) => KeptCapabilities::All,
+                (_, Some(_)) => KeptCapabilities::AnotherUser,
+                (_, None) if plan.overrides_owners => KeptCapabilities::Owners,
+                (SandboxMeans::Namespaces | SandboxMeans::Landlock, None) => KeptCapabilities::None,
             },
             identity,
             filter: CallFilter::new(CallRights {
@@ -190,14 +192,20 @@ impl CompiledSandbox {
 
     /// The namespaces that it needs besides those of the containment.
     pub(super) fn namespaces(&self) -> c_int {
-        if self.0.means == SandboxMeans::Landlock {
-            return 0;
-        }
         let network = match &self.0.network {
             CompiledNetwork::Open => 0,
             CompiledNetwork::Own { .. } => libc::CLONE_NEWNET,
         };
-        libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | network
+        match self.0.means {
+            SandboxMeans::Namespaces => libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | network,
+            SandboxMeans::Container => network,
+            SandboxMeans::Landlock => 0,
+        }
+    }
+
+    /// Tells whether an ordinary user is root in the user namespace, as who makes mounts there has to be.
+    pub(super) fn has_root(&self) -> bool {
+        self.0.means == SandboxMeans::Container
     }
 
     /// Shows what is to be the program's own as its own. Runs in B, before anything else is mounted. A path that
@@ -244,15 +252,17 @@ impl CompiledSandbox {
     /// Runs in B, after the plan of mounts: makes the root folder and moves into it.
     pub(super) fn enter(&self) -> Result<(), usize> {
         let walls = &*self.0;
-        for (index, entry) in walls.entries.iter().enumerate() {
-            entry.find().map_err(|_| index)?;
-        }
         let whole = walls.entries.len();
-        make_base().map_err(|_| whole)?;
-        for (index, entry) in walls.entries.iter().enumerate() {
-            entry.perform().map_err(|_| index)?;
+        if walls.means == SandboxMeans::Namespaces {
+            for (index, entry) in walls.entries.iter().enumerate() {
+                entry.find().map_err(|_| index)?;
+            }
+            make_base().map_err(|_| whole)?;
+            for (index, entry) in walls.entries.iter().enumerate() {
+                entry.perform().map_err(|_| index)?;
+            }
+            leave_old_root().map_err(|_| whole)?;
         }
-        leave_old_root().map_err(|_| whole)?;
         if let CompiledNetwork::Own { doors, to_ralph } = &walls.network {
             sys::raise_loopback();
             for door in doors {

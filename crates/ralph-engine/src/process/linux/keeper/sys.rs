@@ -263,27 +263,27 @@ fn kill_children() -> Result<(), CallFailed> {
 }
 
 /// Maps the user and the group to themselves in the new user namespace.
-pub(super) fn map_own_user(uid: u32, gid: u32) -> Result<(), CallFailed> {
+pub(super) fn map_own_user(inside: (u32, u32), outside: (u32, u32)) -> Result<(), CallFailed> {
     write_file(c"/proc/self/setgroups", b"deny")?;
     let mut line = [0; 32];
-    let length = map_line(&mut line, uid);
+    let length = map_line(&mut line, inside.0, outside.0);
     write_file(c"/proc/self/uid_map", &line[..length])?;
-    let length = map_line(&mut line, gid);
+    let length = map_line(&mut line, inside.1, outside.1);
     write_file(c"/proc/self/gid_map", &line[..length])
 }
 
-/// Writes `id id 1`, without an allocation.
-fn map_line(line: &mut [u8; 32], id: u32) -> usize {
-    let mut digits = [0; 10];
-    let mut rest = id;
-    let mut count = 0;
-    while count == 0 || rest > 0 {
-        digits[count] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        count += 1;
-    }
+/// Writes `inside outside 1`, without an allocation.
+fn map_line(line: &mut [u8; 32], inside: u32, outside: u32) -> usize {
     let mut length = 0;
-    for _ in 0..2 {
+    for id in [inside, outside] {
+        let mut digits = [0; 10];
+        let mut rest = id;
+        let mut count = 0;
+        while count == 0 || rest > 0 {
+            digits[count] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            count += 1;
+        }
         for digit in digits[..count].iter().rev() {
             line[length] = *digit;
             length += 1;
