@@ -60,8 +60,8 @@ pub use mounts::{
 pub use running::{Ended, ProgramEvent, Running, StopPlan, spawn, spawn_on};
 pub use rustix::process::Signal;
 pub use sandbox::{
-    OwnedPath, OwnerNeed, SandboxIdentity, SandboxLimits, SandboxMeans, SandboxNetwork,
-    SandboxPlan, ShownAs, ShownPath,
+    FILTER_DESCRIPTORS, OwnedPath, OwnerNeed, SandboxIdentity, SandboxLimits, SandboxMeans,
+    SandboxNetwork, SandboxPlan, ShownAs, ShownPath,
 };
 pub use spec::{CommandSpec, Output, SpawnError, Stdin};
 pub use tail::Tail;

@@ -4,6 +4,7 @@
 //! read, the repository as its workspace says, a home of its own, and temporary folders of its own.
 //! Everything else of the machine is not there.
 
+mod bwrap;
 mod container;
 mod group;
 mod home;
@@ -97,6 +98,8 @@ pub struct Sandbox {
     means: SandboxMeans,
     /// The container, where that is the means.
     container: Option<Container>,
+    /// The program, where that is the means.
+    bwrap: Option<PathBuf>,
     view: SandboxView,
     root: PathBuf,
     git_folders: Vec<PathBuf>,
@@ -125,6 +128,16 @@ enum UserOfPrograms {
 }
 
 impl UserOfPrograms {
+    /// The one of programs that another program starts, which makes the sandbox itself.
+    fn of_started(by: &str) -> Self {
+        if rustix::process::geteuid().is_root() {
+            let reason = format!("{by} is started by root");
+            Self::Root { reason }
+        } else {
+            Self::Own
+        }
+    }
+
     fn another(&self) -> Option<&ProgramUser> {
         match self {
             Self::Another(user) => Some(user),
@@ -223,7 +236,7 @@ impl SandboxFound {
         }
         let mut reasons = Vec::new();
         for means in SandboxMeans::ALL {
-            match Sandbox::strongest(means, request) {
+            match Sandbox::strongest(means, request).await {
                 Ok(Sandbox {
                     user: UserOfPrograms::Root { reason },
                     ..
@@ -235,6 +248,13 @@ impl SandboxFound {
                 }
                 Ok(_) if is_required && means == SandboxMeans::Landlock => {
                     reasons.push("Landlock alone keeps less than `required` promises".to_owned());
+                }
+                Ok(_)
+                    if !means.has_doors() && request.safety.network == AgentNetwork::ModelOnly =>
+                {
+                    return Err(format!(
+                        "{means} can't let an agent reach its model alone, as `safety.network` asks for"
+                    ));
                 }
                 Ok(_) if !means.has_own_network() && request.wants_own_network() => {
                     return Err(format!(
@@ -257,11 +277,15 @@ impl SandboxFound {
     }
 
     /// Tries each means, whatever the configuration says.
-    pub fn probe(request: &SandboxRequest<'_>) -> Vec<(SandboxMeans, Result<(), TrialFailure>)> {
-        let tried = SandboxMeans::ALL
-            .into_iter()
-            .map(|means| (means, Sandbox::strongest(means, request).map(|_| ())));
-        tried.collect()
+    pub async fn probe(
+        request: &SandboxRequest<'_>,
+    ) -> Vec<(SandboxMeans, Result<(), TrialFailure>)> {
+        let mut tried = Vec::new();
+        for means in SandboxMeans::ALL {
+            let found = Sandbox::strongest(means, request).await;
+            tried.push((means, found.map(|_| ())));
+        }
+        tried
     }
 
     /// Tells whether it promises less than one that is not reduced.
@@ -282,7 +306,13 @@ impl SandboxFound {
 
 impl Sandbox {
     /// The strongest sandbox of one means that works here: programs of root's run as another user if they can.
-    fn strongest(means: SandboxMeans, request: &SandboxRequest<'_>) -> Result<Self, TrialFailure> {
+    async fn strongest(
+        means: SandboxMeans,
+        request: &SandboxRequest<'_>,
+    ) -> Result<Self, TrialFailure> {
+        if means == SandboxMeans::Bwrap {
+            return Self::by_bwrap(request).await;
+        }
         if !rustix::process::geteuid().is_root() {
             return Self::new(means, request, UserOfPrograms::Own).tried(request.containment);
         }
@@ -310,7 +340,7 @@ impl Sandbox {
             ViewRights::Ordinary
         };
         let mut view = match means {
-            SandboxMeans::Namespaces | SandboxMeans::Landlock => {
+            SandboxMeans::Namespaces | SandboxMeans::Bwrap | SandboxMeans::Landlock => {
                 let mut view = SandboxView::of_system(means, rights);
                 view.add_toolchains(home.as_deref(), request.vars);
                 view
@@ -331,6 +361,7 @@ impl Sandbox {
         Self {
             means,
             container: None,
+            bwrap: None,
             view,
             root: request.root.to_owned(),
             git_folders: request.git_folders.to_vec(),
@@ -354,6 +385,18 @@ impl Sandbox {
         }
     }
 
+    async fn by_bwrap(request: &SandboxRequest<'_>) -> Result<Self, TrialFailure> {
+        let user = UserOfPrograms::of_started("bwrap");
+        let mut sandbox = Self::new(SandboxMeans::Bwrap, request, user);
+        sandbox.bwrap = Some(bwrap::find(request.vars)?);
+        let tried = sandbox.try_shell(request).await;
+        tried.map_err(|said| TrialFailure {
+            step: "starting a shell".to_owned(),
+            source: io::Error::other(said),
+        })?;
+        Ok(sandbox)
+    }
+
     /// A sandbox by podman, which was tried; `Err` says why there is none.
     async fn in_container(image: &str, request: &SandboxRequest<'_>) -> Result<Self, String> {
         let means = SandboxMeans::Container;
@@ -365,20 +408,15 @@ impl Sandbox {
         }
         let container =
             Container::find(image, request.vars, request.root, request.containment).await?;
-        let user = if rustix::process::geteuid().is_root() {
-            let reason = "podman is started by root".to_owned();
-            UserOfPrograms::Root { reason }
-        } else {
-            UserOfPrograms::Own
-        };
+        let user = UserOfPrograms::of_started("podman");
         let mut sandbox = Self::new(means, request, user);
         sandbox.container = Some(container.clone());
-        let Err(first) = sandbox.try_container(request).await else {
+        let Err(first) = sandbox.try_shell(request).await else {
             return Ok(sandbox);
         };
         // Where podman lacks one, the first process of a container is the program itself.
         sandbox.container = Some(container.without_init());
-        match sandbox.try_container(request).await {
+        match sandbox.try_shell(request).await {
             Ok(()) => Ok(sandbox),
             Err(_) => Err(format!(
                 "`safety.container`: nothing can be started in {image}: {first}"
@@ -387,7 +425,7 @@ impl Sandbox {
     }
 
     /// Starts a shell that does nothing.
-    async fn try_container(&self, request: &SandboxRequest<'_>) -> Result<(), String> {
+    async fn try_shell(&self, request: &SandboxRequest<'_>) -> Result<(), String> {
         let spec = CommandSpec::new("/bin/sh", &self.root).args(["-c", ":"]);
         let tried = self.ask(spec, request.vars, request.containment).await;
         tried.map(|_| ())
@@ -593,6 +631,10 @@ impl Sandbox {
             let own = variables.into_iter();
             spec.env
                 .extend(own.map(|(name, value)| (name.into(), value.into())));
+        }
+        if let Some(bwrap) = &self.bwrap {
+            bwrap::wrap(bwrap, spec, &plan)?;
+            plan.shown.clear();
         }
         let begun = self.use_container(spec, &mut plan, &home, doors.is_some())?;
         spec.sandbox = Some(plan);

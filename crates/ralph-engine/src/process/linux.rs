@@ -15,7 +15,7 @@ use tokio::process::{ChildStdin, Command};
 
 use super::{
     Containment, Detection, Ended, FolderRename, MountPlan, MountTrial, PlatformLack, ProgramEvent,
-    SandboxPlan, StartFailure, TreeStart, TrialFailure, portable,
+    SandboxMeans, SandboxPlan, StartFailure, TreeStart, TrialFailure, portable,
 };
 use keeper::KeeperKind;
 use kept_tree::KeptTree;
@@ -120,7 +120,12 @@ impl Tree {
         containment: Containment,
         start: TreeStart<'_>,
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
-        match keeper_kind(containment) {
+        let kind = match start.sandbox {
+            // In a namespace of ralph's it would be held to what ralph may do.
+            Some(plan) if plan.means == SandboxMeans::Bwrap => Some(KeeperKind::Subreaper),
+            Some(_) | None => keeper_kind(containment),
+        };
+        match kind {
             Some(kind) => {
                 let (tree, stdin) = KeptTree::start(command, kind, start)?;
                 Ok((Self::Kept(tree), stdin))

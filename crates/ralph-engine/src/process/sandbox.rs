@@ -34,6 +34,8 @@ pub enum SandboxMeans {
     /// A root folder and namespaces of its own. Needs a containment with a mount namespace.
     #[default]
     Namespaces,
+    /// The same made by `bwrap`, which some machines allow what they refuse ralph.
+    Bwrap,
     /// Rules of the kernel about files: a weaker promise, for machines that refuse namespaces.
     Landlock,
     /// A program that makes the walls itself, around an image of its own: only the network, the filter of calls
@@ -43,11 +45,12 @@ pub enum SandboxMeans {
 
 impl SandboxMeans {
     /// Those that are tried where no person chooses, strongest first.
-    pub const ALL: [Self; 2] = [Self::Namespaces, Self::Landlock];
+    pub const ALL: [Self; 3] = [Self::Namespaces, Self::Bwrap, Self::Landlock];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",
+            Self::Bwrap => "bwrap",
             Self::Landlock => "Landlock",
             Self::Container => "container",
         }
@@ -56,16 +59,16 @@ impl SandboxMeans {
     /// Tells whether a program has a root folder of its own, in which any path can be anything.
     pub fn has_own_root(self) -> bool {
         match self {
-            Self::Namespaces | Self::Container => true,
+            Self::Namespaces | Self::Bwrap | Self::Container => true,
             Self::Landlock => false,
         }
     }
 
     /// Tells whether it is made of mounts, also where a program has no others.
-    pub(super) fn needs_mounts(self) -> bool {
+    pub(crate) fn needs_mounts(self) -> bool {
         match self {
             Self::Namespaces | Self::Container => true,
-            Self::Landlock => false,
+            Self::Bwrap | Self::Landlock => false,
         }
     }
 }
@@ -74,8 +77,16 @@ impl SandboxMeans {
     /// Tells whether it can give a program a network of its own.
     pub fn has_own_network(self) -> bool {
         match self {
-            Self::Namespaces | Self::Container => true,
+            Self::Namespaces | Self::Bwrap | Self::Container => true,
             Self::Landlock => false,
+        }
+    }
+
+    /// Tells whether ralph can listen in that network, and so let a program reach some hosts.
+    pub fn has_doors(self) -> bool {
+        match self {
+            Self::Namespaces | Self::Container => true,
+            Self::Bwrap | Self::Landlock => false,
         }
     }
 
@@ -83,7 +94,7 @@ impl SandboxMeans {
     pub fn works_in(self, containment: Containment) -> bool {
         match self {
             Self::Namespaces | Self::Container => containment.has_mount_namespace(),
-            Self::Landlock => containment != Containment::ProcessGroup,
+            Self::Bwrap | Self::Landlock => containment != Containment::ProcessGroup,
         }
     }
 }
@@ -93,6 +104,9 @@ impl fmt::Display for SandboxMeans {
         f.write_str(self.name())
     }
 }
+
+/// The descriptors at which `bwrap` finds the filters of calls.
+pub const FILTER_DESCRIPTORS: [i32; 3] = [90, 91, 92];
 
 /// One path that a program in a sandbox sees. Absolute, without symbolic links, but for its own last part
 /// where it is shown as a link.
@@ -184,7 +198,7 @@ impl SandboxPlan {
     }
 
     /// The nearest shown folder that a path lies in.
-    pub(super) fn above(&self, index: usize) -> Option<&ShownPath> {
+    pub(crate) fn above(&self, index: usize) -> Option<&ShownPath> {
         let path = self.shown.get(index)?.path.as_path();
         let before = self.shown[..index].iter();
         let above = before.filter(|shown| path.starts_with(&shown.path));

@@ -142,7 +142,8 @@ impl SandboxHome {
             logins: Vec::new(),
             has_hosts: false,
         };
-        if folders.is_empty() && request.hosts.is_none() && means == SandboxMeans::Namespaces {
+        let is_in_memory = matches!(means, SandboxMeans::Namespaces | SandboxMeans::Bwrap);
+        if folders.is_empty() && request.hosts.is_none() && is_in_memory {
             return Ok(made);
         }
         let own = OwnFolder::make(request.homes)?;

@@ -162,7 +162,8 @@ fn setup(order: &Order, project: &Project, program: AgentProgram) -> Result<Setu
     let request = order.request(project, &mut config)?;
     let environment = project.environment(&root);
     let agent = agent::choose(project)?;
-    if program == AgentProgram::Needed {
+    // In a container it is the image's: the loop looks for it there.
+    if program == AgentProgram::Needed && config.safety.container.is_none() {
         check_program(&*agent, &root)?;
     }
     let inbox = Inbox::hiding(environment.redaction().clone());

@@ -66,4 +66,5 @@ mod toolchains;
 mod unverified;
 mod user_edits;
 mod verifying;
+mod walls;
 mod workspaces;

@@ -157,7 +157,7 @@ impl<'a> Machine<'a> {
                 let tried = Sandbox::new(means, &request, user).tried(ground.containment());
                 tried.unwrap_or_else(|failure| panic!("{means}: {failure}"))
             }
-            (_, None) => Sandbox::strongest(means, &request)
+            (_, None) => block_on(Sandbox::strongest(means, &request))
                 .unwrap_or_else(|failure| panic!("{means}: {failure}")),
         };
         Self {
@@ -192,7 +192,7 @@ impl<'a> Machine<'a> {
     /// Tries one means, and says why it does not work.
     pub(super) fn probe(ground: &Ground, home: &Path, means: SandboxMeans) -> Result<(), String> {
         let tried = Self::ask(ground, home, SandboxMode::Auto, |request| {
-            Sandbox::strongest(means, request)
+            block_on(Sandbox::strongest(means, request))
         });
         tried.map(|_| ()).map_err(|failure| failure.to_string())
     }

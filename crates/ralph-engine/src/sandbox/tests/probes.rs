@@ -19,8 +19,12 @@ enum Keeps {
     All,
     /// Only a sandbox of namespaces: Landlock does not promise it.
     Namespaces,
-    /// Wherever the system and the first process are ralph's: in a container they are its own, and go with it.
+    /// Wherever the system is the machine's: that of a container is its own, and goes with it.
     System,
+    /// Wherever the set that bounds capabilities is emptied: `bwrap` leaves it to root, who can't gain any.
+    Bounds,
+    /// Wherever the first process is ralph's keeper: elsewhere it is part of the sandbox.
+    Keeper,
 }
 
 impl Keeps {
@@ -29,6 +33,12 @@ impl Keeps {
             Self::All => true,
             Self::Namespaces => means.has_own_root(),
             Self::System => means != SandboxMeans::Container,
+            Self::Bounds => {
+                matches!(means, SandboxMeans::Namespaces | SandboxMeans::Container)
+            }
+            Self::Keeper => {
+                matches!(means, SandboxMeans::Namespaces | SandboxMeans::Landlock)
+            }
         }
     }
 }
@@ -133,7 +143,7 @@ fn reading() -> Vec<Probe> {
     probes.extend(others.map(|(name, script)| {
         let script = format!("{{ {script}; }} 2>/dev/null | grep -q -a {CANARY} && echo OPEN");
         let keeps = if name == "the memory of the keeper" {
-            Keeps::System
+            Keeps::Keeper
         } else {
             Keeps::All
         };
@@ -279,7 +289,8 @@ fn writing() -> Vec<Probe> {
         )
     }));
     probes.extend(KERNEL_SETTINGS.iter().map(|name| {
-        let script = format!("cat /proc/sys/{name} >/proc/sys/{name} && echo OPEN; echo 1 >/proc/sys/{name} && echo OPEN");
+        // Opened and left as it is: a sandbox that fails here must not harm the machine.
+        let script = format!("true >/proc/sys/{name} && echo OPEN");
         probe(Keeps::All, format!("writes the setting {name}"), script)
     }));
     probes.push(probe(
@@ -488,6 +499,10 @@ const CALLS: &[(&str, &str)] = &[
         "-1 if 'CapBnd:\\t0000000000000000' in open('/proc/self/status').read() or os.getuid() != 0 else 0",
     ),
     (
+        "a capability in a program that it starts",
+        "-1 if b'CapEff:\\t0000000000000000' in __import__('subprocess').check_output(['cat', '/proc/self/status']) else 0",
+    ),
+    (
         "no filter of calls",
         "-1 if 'Seccomp:\\t2' in open('/proc/self/status').read() else 0",
     ),
@@ -497,8 +512,9 @@ fn calls() -> Vec<Probe> {
     // The first process is a stranger's where there is no PID namespace.
     let probes = CALLS.iter().map(|(name, code)| {
         let keeps = match *name {
-            "a capability" | "a capability for programs that it starts" => Keeps::Namespaces,
-            "ptrace of the first process" => Keeps::System,
+            "a capability" | "a capability in a program that it starts" => Keeps::Namespaces,
+            "a capability for programs that it starts" => Keeps::Bounds,
+            "ptrace of the first process" => Keeps::Keeper,
             _ => Keeps::All,
         };
         call(keeps, name, code)
@@ -516,7 +532,9 @@ fn nothing_gets_out(ground: &Ground, means: SandboxMeans) {
 }
 
 fn nothing_gets_out_of(machine: &Machine<'_>, means: SandboxMeans) {
-    let probes = all_probes();
+    let mut probes = all_probes();
+    // They stop a first process that is part of the sandbox, and with it the sandbox itself.
+    probes.retain(|probe| probe.keeps != Keeps::Keeper || probe.keeps.is_promised(means));
     let mut open = Vec::new();
     for probe in &probes {
         let (said, _) = machine.run(&probe.script);
@@ -642,6 +660,10 @@ as_root_and_as_user! {
         } else {
             nothing_gets_out(ground, SandboxMeans::Landlock);
         }
+    };
+
+    no_probe_gets_out_of_a_sandbox_by_bwrap: plain => |ground| {
+        nothing_gets_out(ground, SandboxMeans::Bwrap);
     };
 
     no_probe_gets_out_of_a_container: plain => |ground| {

@@ -121,16 +121,22 @@ fn sandbox(project: &Project) -> Check {
         data_dir: &data_dir,
         containment: found.containment,
     };
-    let tried = SandboxFound::probe(&request).into_iter();
+    let found = block_on(async {
+        let tried = SandboxFound::probe(&request).await;
+        Ok((tried, SandboxFound::find(&request).await))
+    });
+    let (tried, found) = match found {
+        Ok(found) => found,
+        Err(error) => return Check::problem("sandbox", error.sentences().join(": ")),
+    };
     let tried: Vec<String> = tried
+        .into_iter()
         .map(|(means, tried)| match tried {
             Ok(()) => format!("{means}: it works"),
             Err(failure) => format!("{means}: {failure}"),
         })
         .collect();
     let tried = tried.join("; ");
-    let found = block_on(async { Ok(SandboxFound::find(&request).await) });
-    let found = found.unwrap_or_else(|error| Err(error.sentences().join(": ")));
     match found {
         Ok(found @ SandboxFound::Walls(_)) if found.is_reduced() => {
             Check::note("sandbox", format!("{} ({tried})", found.sentence()))

@@ -3,6 +3,7 @@
 //! Files and networks are walls of their own. Here goes what reaches around them, or what no build or test
 //! needs and the kernel had many holes in.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use libc::{c_int, c_long};
@@ -176,6 +177,21 @@ impl CallFilter {
         Ok(Self(programs.into()))
     }
 
+    /// Files that hold them, for a program that installs them itself.
+    pub(super) fn as_files(&self) -> Result<Vec<OwnedFd>, MountPlanError> {
+        let files = self.0.iter().map(|program| {
+            let file = rustix::fs::memfd_create("filter", rustix::fs::MemfdFlags::CLOEXEC)?;
+            let bytes: Vec<u8> = program.iter().flat_map(instruction_bytes).collect();
+            // The place to read from stays at the beginning.
+            rustix::io::pwrite(&file, &bytes, 0)?;
+            Ok(file)
+        });
+        let files: rustix::io::Result<Vec<OwnedFd>> = files.collect();
+        files.map_err(|error| MountPlanError::Filter {
+            reason: error.to_string(),
+        })
+    }
+
     /// Runs in C, which can't gain rights any more.
     pub(super) fn install(&self) -> Result<(), CallFailed> {
         #[repr(C)]
@@ -229,6 +245,12 @@ fn setting_user() -> Result<Vec<(i64, Vec<SeccompRule>)>, seccompiler::BackendEr
         rules.push((*call, made.collect::<Result<_, _>>()?));
     }
     Ok(rules)
+}
+
+/// An instruction as the kernel has it in memory.
+fn instruction_bytes(step: &sock_filter) -> [u8; 8] {
+    let ([a, b], [c, d, e, f]) = (step.code.to_ne_bytes(), step.k.to_ne_bytes());
+    [a, b, step.jt, step.jf, c, d, e, f]
 }
 
 /// Keeps programs from the calls of x32, which are the same ones under numbers that no other filter knows.

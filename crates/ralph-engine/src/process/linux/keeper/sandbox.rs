@@ -24,7 +24,8 @@ use super::owners::{CompiledIdentity, become_user, give_streams};
 use super::{rules, sys};
 use crate::process::sys::{CallFailed, check};
 use crate::process::{
-    MountPlanError, SandboxLimits, SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, ShownPath,
+    FILTER_DESCRIPTORS, MountPlanError, SandboxLimits, SandboxMeans, SandboxNetwork, SandboxPlan,
+    ShownAs, ShownPath,
 };
 
 /// The folder that the new root is made on. It is there: the keeper mounted it. What it shows is taken before.
@@ -42,6 +43,8 @@ struct CompiledWalls {
     kept: KeptCapabilities,
     identity: Option<CompiledIdentity>,
     filter: CallFilter,
+    /// The filters as files, where the program installs them once it has made the walls.
+    handed_on: Vec<OwnedFd>,
     /// Rules of Landlock: about files where there are no namespaces, else about sockets without a file.
     rules: Option<OwnedFd>,
 }
@@ -147,9 +150,16 @@ impl CompiledSandbox {
         let identity = plan.identity.as_ref();
         let identity = identity.map(CompiledIdentity::new).transpose()?;
         let rules = match plan.means {
-            SandboxMeans::Namespaces | SandboxMeans::Container => rules::without_outside_sockets(),
+            SandboxMeans::Namespaces | SandboxMeans::Bwrap | SandboxMeans::Container => {
+                rules::without_outside_sockets()
+            }
             SandboxMeans::Landlock => rules::about_files(&plan.shown),
         };
+        let filter = CallFilter::new(CallRights {
+            nested: plan.nested,
+            chooses_cpus: plan.limits.cpus.is_none(),
+            sets_user: plan.identity.is_none(),
+        })?;
         Ok(Self(Arc::new(CompiledWalls {
             means: plan.means,
             entries,
@@ -160,14 +170,18 @@ impl CompiledSandbox {
                 (SandboxMeans::Container, _) => KeptCapabilities::All,
                 (_, Some(_)) => KeptCapabilities::AnotherUser,
                 (_, None) if plan.overrides_owners => KeptCapabilities::Owners,
-                (SandboxMeans::Namespaces | SandboxMeans::Landlock, None) => KeptCapabilities::None,
+                (SandboxMeans::Namespaces | SandboxMeans::Bwrap | SandboxMeans::Landlock, None) => {
+                    KeptCapabilities::None
+                }
             },
             identity,
-            filter: CallFilter::new(CallRights {
-                nested: plan.nested,
-                chooses_cpus: plan.limits.cpus.is_none(),
-                sets_user: plan.identity.is_none(),
-            })?,
+            handed_on: match plan.means {
+                SandboxMeans::Bwrap => filter.as_files()?,
+                SandboxMeans::Namespaces | SandboxMeans::Landlock | SandboxMeans::Container => {
+                    Vec::new()
+                }
+            },
+            filter,
             rules,
         })))
     }
@@ -199,7 +213,7 @@ impl CompiledSandbox {
         match self.0.means {
             SandboxMeans::Namespaces => libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | network,
             SandboxMeans::Container => network,
-            SandboxMeans::Landlock => 0,
+            SandboxMeans::Bwrap | SandboxMeans::Landlock => 0,
         }
     }
 
@@ -297,7 +311,14 @@ impl CompiledSandbox {
         } else if walls.means == SandboxMeans::Landlock {
             return Err(CallFailed);
         }
-        walls.filter.install()
+        if walls.means != SandboxMeans::Bwrap {
+            return walls.filter.install();
+        }
+        for (file, descriptor) in walls.handed_on.iter().zip(FILTER_DESCRIPTORS) {
+            // SAFETY: no pointers. The copy stays open in the program.
+            check(unsafe { libc::dup2(file.as_raw_fd(), descriptor) })?;
+        }
+        Ok(())
     }
 }
 
