@@ -11,7 +11,7 @@ mod test_count;
 
 pub use clean::{CleanFinding, CleanOutcome, CleanResult, judge_clean};
 pub use excerpt::excerpt;
-pub use programs::{names_program, program_not_found, required_programs};
+pub use programs::{names_program, program_not_found, required_programs, starts_one_of};
 pub use test_count::{
     TestCounter, TestCounts, TestFinding, compare_tests, count_report, count_tests, may_be_report,
     strip_terminal,

@@ -27,6 +27,32 @@ pub fn required_programs(command: &VerifyCommand) -> Vec<&str> {
     }
 }
 
+/// Words of a shell before the program that a part of a line starts.
+const BEFORE_PROGRAM: [&str; 16] = [
+    "!", "if", "then", "else", "elif", "while", "until", "do", "time", "exec", "command", "env",
+    "sudo", "nohup", "nice", "eval",
+];
+
+/// Tells whether the text of a command starts one of these programs, as far as can be seen without running it.
+pub fn starts_one_of(command: &VerifyCommand, programs: &[&str]) -> bool {
+    let is_one = |word: &str| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        programs.contains(&name)
+    };
+    match command {
+        VerifyCommand::Argv(argv) => argv.first().is_some_and(|word| is_one(word)),
+        VerifyCommand::Shell(line) => line
+            .split([';', '&', '|', '(', ')', '{', '}', '`', '\n'])
+            .filter_map(|part| {
+                let mut words = part
+                    .split_whitespace()
+                    .map(|word| word.trim_matches(['\'', '"']));
+                words.find(|word| !is_assignment(word) && !BEFORE_PROGRAM.contains(word))
+            })
+            .any(is_one),
+    }
+}
+
 /// The programs of `a && b`, each a plain command, perhaps with assignments before it; `None` for any other line.
 fn of_line(line: &str) -> Option<Vec<&str>> {
     if without_quoted(line)?
@@ -110,6 +136,35 @@ pub fn names_program(command: &VerifyCommand, program: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_seen_wherever_a_line_starts_it_and_not_where_it_is_only_named() {
+        let starts = |line: &str| {
+            let command = VerifyCommand::Shell(line.to_owned());
+            starts_one_of(&command, &["docker", "podman"])
+        };
+        for line in [
+            "docker compose up",
+            "CI=1 /usr/bin/docker ps",
+            "npm test; docker ps",
+            "npm ci && (sudo docker ps | cat)",
+            "if docker info; then true; fi",
+            "id=$(podman run -d db) && npm test",
+        ] {
+            assert!(starts(line), "{line}");
+        }
+        for line in [
+            "cat docker/file",
+            "cd docker && make",
+            "echo docker",
+            "dockerize",
+            "",
+        ] {
+            assert!(!starts(line), "{line}");
+        }
+        let argv = VerifyCommand::Argv(vec!["docker".into(), "ps".into()]);
+        assert!(starts_one_of(&argv, &["docker"]));
+    }
 
     #[test]
     fn only_programs_that_are_needed_for_sure_are_named() {

@@ -19,7 +19,7 @@ use ralph_core::{
     task::VerifyCommand,
     termination::{Limits, Span},
     time::later,
-    verify::required_programs,
+    verify::{required_programs, starts_one_of},
 };
 
 use super::{
@@ -496,10 +496,7 @@ impl LoopRunner {
             .iter()
             .chain(&verification.commands)
             .chain(own);
-        let found = all.find(|command| {
-            let needed = required_programs(command);
-            needed.iter().any(|program| PROGRAMS.contains(program))
-        })?;
+        let found = all.find(|command| starts_one_of(command, &PROGRAMS))?;
         let shown = &self.settings.config.safety.allow_write;
         if shown
             .iter()

@@ -233,7 +233,7 @@ impl Container {
         })
     }
 
-    /// Where podman itself works.
+    /// Options for the folders that podman itself works in.
     fn own_options(&self, state: &Path) -> Vec<OsString> {
         let mut args: Vec<OsString> = Vec::new();
         for (option, folder) in [
@@ -390,7 +390,7 @@ enum Access {
     Write,
 }
 
-/// What is shown, in the words of podman. Links, devices and terminals are the image's and podman's own.
+/// Mounts of the paths that are shown, in the words of podman. Links, devices and terminals are the image's and podman's own.
 fn mounts_of(shown: &[ShownPath]) -> Vec<OsString> {
     let mut args = Vec::new();
     for ShownPath { path, kind } in shown {
@@ -459,12 +459,12 @@ mod tests {
 
     #[test]
     fn an_image_is_read_from_the_store_that_it_is_in() {
-        let folders = |layer: &str| ImageStores::new("/home/u/store", layer, "overlay").folders;
-        let own = folders("/home/u/store/overlay/1f/diff");
-        assert_eq!(own, [Path::new("/home/u/store")]);
+        let folders = |layer: &str| ImageStores::new("/var/own/store", layer, "overlay").folders;
+        let own = folders("/var/own/store/overlay/1f/diff");
+        assert_eq!(own, [Path::new("/var/own/store")]);
         let shared = folders("/var/shared/overlay/1f/diff");
-        assert_eq!(shared, ["/home/u/store", "/var/shared"].map(Path::new));
-        assert_eq!(folders("<no value>"), [Path::new("/home/u/store")]);
+        assert_eq!(shared, ["/var/own/store", "/var/shared"].map(Path::new));
+        assert_eq!(folders("<no value>"), [Path::new("/var/own/store")]);
     }
 
     #[test]

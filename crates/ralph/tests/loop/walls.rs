@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::support::{Project, good_script, story, write_program};
+use crate::support::{Project, Ran, good_script, prd, story, write_program};
 
 /// A project with a `docker` that does nothing, before any other on the path.
 fn with_docker() -> Project {
@@ -20,32 +20,45 @@ fn with_docker() -> Project {
         .env("RALPH_SAFETY_ALLOW_WRITE", "[]")
 }
 
-const HIDDEN: &str = "needs a service that is out of sight in the sandbox: `safety.allow_write` with its socket \
-                      (`/var/run/docker.sock`) shows it";
+fn warnings(ran: &Ran) -> Vec<String> {
+    let all = ran.named("warning").into_iter();
+    all.map(|event| event["message"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn hidden(command: &str) -> String {
+    format!(
+        "`{command}` needs a service that is out of sight in the sandbox: `safety.allow_write` with its socket \
+         (`/var/run/docker.sock`) shows it, which lets agents do anything on this machine; else \
+         `safety.sandbox: off`, or verify without it"
+    )
+}
 
 #[test]
-fn a_verify_command_that_uses_docker_is_named_at_the_start_with_the_ways_out() {
-    let project = with_docker();
-    let ran = project.run_with("RALPH_VERIFICATION_COMMANDS", r#"["docker compose ps"]"#);
-    ran.expect(0)
-        .says(&format!("`docker compose ps` {HIDDEN}"))
-        .says("`safety.sandbox: off`, or verify without it");
+fn a_verify_command_that_uses_docker_or_compose_is_named_at_the_start_with_the_ways_out() {
+    for line in ["docker compose ps", "CI=1 docker compose up -d; true"] {
+        let commands = json!([line]).to_string();
+        let ran = with_docker().run_with("RALPH_VERIFICATION_COMMANDS", &commands);
+        let said = warnings(&ran.expect(0));
+        assert!(said.contains(&hidden(line)), "{said:?}");
+    }
 }
 
 #[test]
 fn preparation_and_tasks_that_use_docker_are_named_too() {
     let project = with_docker();
     let ran = project.run_with("RALPH_VERIFICATION_PREPARE", r#"["docker build ."]"#);
-    ran.expect(0).says(&format!("`docker build .` {HIDDEN}"));
+    let said = warnings(&ran.expect(0));
+    assert!(said.contains(&hidden("docker build .")), "{said:?}");
     let mut by_docker = story("B");
     by_docker["verify"] = json!(["docker ps && test -f B.txt"]);
     let project = with_docker();
-    project
-        .repo
-        .prd(&crate::support::prd(&[by_docker]))
-        .commit("another task");
-    let ran = project.run(&[]).expect(0);
-    ran.says(&format!("`docker ps && test -f B.txt` {HIDDEN}"));
+    project.repo.prd(&prd(&[by_docker])).commit("another task");
+    let said = warnings(&project.run(&[]).expect(0));
+    assert!(
+        said.contains(&hidden("docker ps && test -f B.txt")),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -72,11 +85,7 @@ fn without_a_sandbox_that_is_a_warning_and_required_refuses() {
         .expect(2)
         .says("there is no sandbox here as the configuration asks for");
     let ran = project.run(&[]).expect(0);
-    let warnings: Vec<String> = ran
-        .named("warning")
-        .iter()
-        .map(|event| event["message"].as_str().unwrap().to_owned())
-        .collect();
+    let warnings = warnings(&ran);
     let agent = project.agent_word();
     let said = format!(
         "there is no sandbox on this machine: {agent} and verify commands can do what you can ("
