@@ -1,7 +1,7 @@
 //! The user that programs of root's run as: one of this machine that owns nothing.
 //!
-//! What is to be theirs (the repository, the home, downloads) is shown as theirs by mounts that swap its owner and
-//! this user, so that on the disk everything stays the owner's. The system is shown as it is.
+//! Mounts that swap an owner and this user show the repository, the home and downloads as theirs, so that on the
+//! disk everything stays the owner's. The system is shown as it is.
 
 use std::{
     collections::BTreeSet,
@@ -345,11 +345,11 @@ mod tests {
             ["/repo", "/repository", "/repo/others", "/repo/others/mine"]
         );
         let all = vec![
-            owned("/home", 0, may),
-            owned("/home/read", 0, may),
-            owned("/home/written", 0, must),
+            owned("/tools", 0, may),
+            owned("/tools/read", 0, may),
+            owned("/tools/written", 0, must),
         ];
-        assert_eq!(left(all), ["/home", "/home/written"]);
+        assert_eq!(left(all), ["/tools", "/tools/written"]);
         let both = vec![owned("/repo", 0, may), owned("/repo", 0, must)];
         assert_eq!(without_covered(both), [owned("/repo", 0, must)]);
     }

@@ -31,7 +31,7 @@ pub(super) struct SandboxView {
     shown: BTreeMap<PathBuf, ShownAs>,
     /// Folders whose changes are thrown away with the program.
     caches: BTreeSet<PathBuf>,
-    /// Paths of the machine, which are nobody's in particular.
+    /// Paths of the system, which belong to no one in particular.
     system: BTreeSet<PathBuf>,
 }
 
@@ -94,7 +94,7 @@ impl SandboxView {
         view
     }
 
-    /// What programs are shown of files that belong to someone.
+    /// The files that programs are shown something of, those of the system left out.
     pub(super) fn sources(&self) -> impl Iterator<Item = ViewSource<'_>> {
         let others = self.shown.iter();
         let others = others.filter(|(path, _)| !self.system.contains(*path));

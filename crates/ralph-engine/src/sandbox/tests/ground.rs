@@ -250,7 +250,7 @@ impl<'a> Machine<'a> {
         self.run_spec(spec, SandboxUser::Command)
     }
 
-    /// What is said about the sandbox.
+    /// The sentence about the sandbox.
     pub(super) fn sentence(&self) -> String {
         self.sandbox.sentence()
     }
