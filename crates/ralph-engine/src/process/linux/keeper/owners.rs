@@ -19,8 +19,10 @@ use crate::process::sys::CallFailed;
 use crate::process::{MountPlanError, OwnedPath, OwnerNeed, SandboxIdentity};
 
 /// The maps that this process has made. They stay: a run of ralph knows one or two owners.
-static MAPS: LazyLock<NamedLock<Vec<(OwnerSwap, Arc<OwnedFd>)>>> =
+static MAPS: LazyLock<NamedLock<OwnerMaps>> =
     LazyLock::new(|| NamedLock::new("maps of owners", Vec::new()));
+
+type OwnerMaps = Vec<(OwnerSwap, Arc<OwnedFd>)>;
 
 /// An owner, and the one that takes its place; all others stay as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
