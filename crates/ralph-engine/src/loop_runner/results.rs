@@ -111,7 +111,8 @@ impl LoopRunner {
             obstacles: obstacles.ok().flatten().unwrap_or_default().open(),
         };
         let path = artefacts.folder().results();
-        write_atomically(&path, render_results(&results).as_bytes())?;
+        let text = render_results(&results);
+        write_atomically(&path, self.redaction().hide(&text).as_bytes())?;
         let shown = path.strip_prefix(&self.place.root).unwrap_or(&path);
         let message = format!("the results are in {}", shown.display());
         self.tell(&Event::Notice { message });

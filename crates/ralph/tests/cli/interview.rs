@@ -367,3 +367,21 @@ fn a_signal_of_a_headless_agent_is_removed_after_every_run() {
     assert_eq!(runs(&repo), "2");
     assert!(!repo.path(".artefacts/shop/done.md").exists());
 }
+
+#[test]
+fn a_secret_that_the_agent_writes_into_the_brief_or_the_tasks_is_hidden() {
+    let [first, second] = ["ghp_R4lphR4lphR4lph", "R4lphR4lphR4lphR4l7Xy"];
+    let script = format!(
+        "t={first}{second}\n{GOOD}\n[ $n != 2 ] || {{ amend \"$t\"; sed -i \"s/appends an entry/uses $t/\" $A/tasks.json; }}"
+    );
+    let repo = project(&script);
+    repo.file("answers.yaml", "storage: a box\n");
+    let ran = interview(&repo, &["--answers", "answers.yaml"]);
+    for name in ["spec.md", "tasks.json"] {
+        let text = repo.read(format!(".artefacts/shop/{name}"));
+        assert!(!text.contains(second), "{name}: {text}");
+        assert!(text.contains("[redacted]"), "{name}: {text} {ran:?}");
+        let said = format!("{name} held what looks like a secret (GitHub token); it is hidden");
+        assert!(ran.err.contains(&said), "{ran:?}");
+    }
+}

@@ -1,20 +1,23 @@
 //! The parts that all rounds of an interview share: the project, its folder, the agent, and how the
 //! agent is started.
 
-use std::{ffi::OsString, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use ralph_core::{
     agent::{AgentReport, Ending},
     artefacts::template::InterviewMode,
     lint::LintContext,
     sanitize::one_line,
+    secret::hidden_flag,
 };
 use ralph_engine::{
     agent::{
         Agent, InteractiveEnd, InteractiveError, InteractiveSession, StopRequest, run_interactive,
     },
+    atomic,
     environment::Environment,
     interview::{self, FoundTasks, Headless, look_at_tasks, run_headless},
+    plain_file,
     process::Containment,
     side_budget::SideBudget,
     store::SideWork,
@@ -95,6 +98,28 @@ impl<'a> Scene<'a> {
         self.agent.name()
     }
 
+    /// The files that an agent writes for the project, with what they hold.
+    fn written(&self) -> [(PathBuf, Vec<u8>); 2] {
+        let folder = &self.named.folder;
+        [folder.spec(), folder.tasks()].map(|path| {
+            let bytes = plain_file::read(&path).unwrap_or_default();
+            (path, bytes)
+        })
+    }
+
+    /// Hides the secrets that an agent wrote into them, and says so.
+    fn hide_secrets_since(&self, before: &[(PathBuf, Vec<u8>)]) -> Result<(), CommandError> {
+        for (path, before) in before {
+            let now = plain_file::read(path).unwrap_or_default();
+            let hidden = self.environment.redaction().hide_added(before, &now);
+            if let Some((hidden, rules)) = hidden {
+                atomic::write(path, &hidden)?;
+                output::print_warning(&hidden_flag(&self.shown(path), &rules));
+            }
+        }
+        Ok(())
+    }
+
     fn env(&self) -> Vec<(OsString, OsString)> {
         self.environment.for_agent(self.agent.credentials(), &[])
     }
@@ -123,6 +148,7 @@ impl<'a> Scene<'a> {
         let folder = &self.named.folder;
         // One from before says nothing about this round.
         interview::clear_done(folder)?;
+        let before = self.written();
         let session = InteractiveSession {
             cwd: self.project.root().to_owned(),
             env: self.env(),
@@ -142,6 +168,7 @@ impl<'a> Scene<'a> {
                 explain_talk(error).hint_opt(hint)
             })?;
         interview::clear_done(folder)?;
+        self.hide_secrets_since(&before)?;
         Ok(end)
     }
 
@@ -168,9 +195,11 @@ impl<'a> Scene<'a> {
             side_budget::check(budget).await?;
             cost = budget.run_cost();
         }
+        let before = self.written();
         let report = run_headless(&*self.agent, &headless, config, cost, prompt, stop)
             .await
             .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
+        self.hide_secrets_since(&before)?;
         // Its process has ended: the file would only be taken for the end of another.
         interview::clear_done(&self.named.folder).map_err(CommandError::from)?;
         if let Some(budget) = &mut budget {
