@@ -21,6 +21,7 @@ use crate::process::{BindAccess, MountPlan, OverlayMount, OverlayOptions};
 const LAYER: &str = "layer-";
 const TRIAL: &str = "trial-";
 const CLONE: &str = "clone-";
+const PROGRAM: &str = "program-";
 const LOCK: &str = ".lock";
 
 /// A layer over one or more folders. Dropping it deletes all that was written.
@@ -292,7 +293,7 @@ fn is_own_name(name: &[u8]) -> bool {
     let Ok(name) = str::from_utf8(name) else {
         return false;
     };
-    let kinds = [LAYER, TRIAL, CLONE];
+    let kinds = [LAYER, TRIAL, CLONE, PROGRAM];
     let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind));
     rest.and_then(|rest| rest.split_once('-'))
         .is_some_and(|(process, id)| {
@@ -345,6 +346,11 @@ impl OwnedFolder {
         Self::create(place, CLONE)
     }
 
+    /// Makes a folder for what a program needs as long as it runs.
+    pub(crate) fn program_in(place: &Path) -> io::Result<Self> {
+        Self::create(place, PROGRAM)
+    }
+
     fn create(place: &Path, kind: &str) -> io::Result<Self> {
         loop {
             let id = uuid::Uuid::now_v7().simple();
@@ -384,7 +390,7 @@ impl OwnedFolder {
         }
     }
 
-    pub(super) fn remove(&mut self) -> io::Result<()> {
+    pub(crate) fn remove(&mut self) -> io::Result<()> {
         if self.is_removed {
             return Ok(());
         }

@@ -6,7 +6,6 @@ use std::{
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
 };
 
 use serde_json::Value;
@@ -14,7 +13,7 @@ use serde_json::Value;
 use super::view::SandboxView;
 use crate::{
     atomic,
-    layer::remove_tree,
+    layer::{OwnedFolder, sweep},
     process::{SandboxMeans, ShownAs},
 };
 
@@ -80,27 +79,30 @@ pub(super) struct HomeRequest<'a> {
 
 /// A folder of ralph's that only it can enter. Dropping it deletes it; after SIGKILL it is swept.
 #[derive(Debug)]
-pub(super) struct OwnFolder(PathBuf);
+pub(super) struct OwnFolder(OwnedFolder);
 
 impl OwnFolder {
     pub(super) fn make(homes: &Path) -> io::Result<Self> {
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = homes.join(format!("{}-{number}", std::process::id()));
-        make_private(homes)?;
-        make_private(&folder)?;
-        Ok(Self(folder))
+        loop {
+            make_private(homes)?;
+            match OwnedFolder::program_in(homes) {
+                // Another program has ended, and was the last one there.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                made => return made.map(Self),
+            }
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.0
+        &self.0.path
     }
 }
 
 impl Drop for OwnFolder {
     fn drop(&mut self) {
-        let _ = remove_tree(&self.0);
+        let _ = self.0.remove();
         // The folder of all of them stays where it holds another.
-        let _ = self.0.parent().map(fs::remove_dir);
+        let _ = self.0.path.parent().map(fs::remove_dir);
     }
 }
 
@@ -124,8 +126,6 @@ struct CopiedLogin {
     copy: PathBuf,
     bytes: Vec<u8>,
 }
-
-static COUNT: AtomicU64 = AtomicU64::new(0);
 
 impl SandboxHome {
     pub(super) fn make(
@@ -313,17 +313,6 @@ fn make_private(folder: &Path) -> io::Result<()> {
 
 /// Deletes the homes of programs whose ralph is gone.
 pub(crate) fn sweep_homes(data_dir: &Path) {
-    let entries = fs::read_dir(data_dir.join("homes")).into_iter().flatten();
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.split_once('-'));
-        let Some((process, number)) = process else {
-            continue;
-        };
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        let is_ours = is_number(process) && is_number(number);
-        if is_ours && !Path::new("/proc").join(process).exists() {
-            let _ = remove_tree(&entry.path());
-        }
-    }
+    // What can't be deleted now is tried again by the next command.
+    let _ = sweep(&data_dir.join("homes"), &|_| false);
 }

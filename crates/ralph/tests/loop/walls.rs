@@ -119,7 +119,7 @@ fn where_ralph_may_make_no_namespaces_bwrap_makes_the_walls() {
     let ran = project.run(&[]).expect(0);
     assert_eq!(
         ran.one("loop_started")["sandbox"],
-        "reduced: by bwrap, and ralph runs as root"
+        "reduced: by bwrap, and programs run as root (bwrap is started by root)"
     );
     assert_eq!(project.landed(), ["A"]);
     project

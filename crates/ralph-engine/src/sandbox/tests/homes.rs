@@ -5,6 +5,7 @@ use std::fs;
 use super::ground::{CANARY, Machine, write};
 use crate::layer::tests::support::{as_root_and_as_user, plain};
 use crate::process::{Ended, SandboxMeans};
+use crate::sandbox::home::OwnFolder;
 use crate::sandbox::{AgentFile, AgentFileKind, AgentFolder, sweep_homes};
 
 const FOLDERS: &[AgentFolder] = &[
@@ -132,18 +133,24 @@ as_root_and_as_user! {
 
     homes_of_dead_processes_are_swept_and_nothing_else: plain => |ground| {
         let homes = ground.dir.join("data/homes");
-        let own = format!("{}-0", std::process::id());
-        for name in ["999999999-0", &own, "mine", "12-x", "x-12"] {
+        let live = OwnFolder::make(&homes).unwrap();
+        let dead = "program-999999999-0199a0b1c2d37e4f8a9b0c1d2e3f4a5b";
+        // In a sandbox the number of a process that lives is no process.
+        let number = format!("program-{}-", std::process::id());
+        assert!(live.path().file_name().unwrap().to_str().unwrap().starts_with(&number));
+        for name in [dead, "mine", "program-12-x", "x-12"] {
             write(&homes.join(name).join("home/file"), "x");
         }
         sweep_homes(&ground.dir.join("data"));
         let mut left: Vec<String> = fs::read_dir(&homes)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.ends_with(".lock"))
             .collect();
         left.sort();
-        let mut expected = vec!["12-x".to_owned(), own, "mine".to_owned(), "x-12".to_owned()];
-        expected.sort();
+        let own = live.path().file_name().unwrap().to_str().unwrap();
+        let mut expected = ["mine", "program-12-x", own, "x-12"];
+        expected.sort_unstable();
         assert_eq!(left, expected);
     };
 }
