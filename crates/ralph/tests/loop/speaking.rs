@@ -286,7 +286,7 @@ fn a_program_that_drives_ralph_with_a_data_folder_of_its_own_is_none_of_ours() {
             let git = "git -c user.name=T -c user.email=t@test.invalid";
             format!(
                 "set -e; mkdir -p {inner}/repo {inner}/data; cd {inner}/repo; git init -q -b main .\n\
-                 export RALPH_DATA_DIR={inner}/data\n\
+                 export RALPH_DATA_DIR={inner}/data RALPH_SAFETY_ALLOW_WRITE='[\"{inner}\"]'\n\
                  export GIT_AUTHOR_NAME=T GIT_AUTHOR_EMAIL=t@test.invalid\n\
                  export GIT_COMMITTER_NAME=T GIT_COMMITTER_EMAIL=t@test.invalid\n\
                  {ralph} tasks add 'Inner work' --id I1 --verify 'test -f I1.txt'\n\

@@ -140,6 +140,8 @@ as_root_and_as_user! {
         let said = Machine::find_container(ground, IMAGE, &vars);
         assert_eq!(said, "`safety.container` needs podman, and podman is not on the PATH: install podman");
         write(&bin.join("docker"), "");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(bin.join("docker"), executable).unwrap();
         let said = Machine::find_container(ground, IMAGE, &vars);
         assert_eq!(
             said,

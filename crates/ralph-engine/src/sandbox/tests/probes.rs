@@ -361,8 +361,14 @@ fn undoing() -> Vec<Probe> {
         .iter()
         .map(|way| {
             // A user namespace alone is allowed inside: the sandboxes of agents are made of it.
+            // The folders of a container are its own.
+            let keeps = if way.starts_with("ls /") {
+                Keeps::System
+            } else {
+                Keeps::All
+            };
             probe(
-                Keeps::All,
+                keeps,
                 *way,
                 format!("{{ {way}; }} >/dev/null 2>&1 </dev/null && echo OPEN"),
             )

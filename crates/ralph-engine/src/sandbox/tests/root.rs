@@ -232,7 +232,7 @@ as_root_and_as_user! {
         let expected = if ground.is_root { ON } else { "on, by namespaces" };
         assert_eq!(found.sentence(), expected);
         let left = fs::read_dir(ground.dir.join("data/homes")).into_iter().flatten().count();
-        assert_eq!(left, usize::from(ground.is_root), "the files with its name");
+        assert_eq!(left, 2 * usize::from(ground.is_root), "the files with its name, and a lock");
         drop(found);
         let left = fs::read_dir(ground.dir.join("data/homes")).into_iter().flatten().count();
         assert_eq!(left, 0);
