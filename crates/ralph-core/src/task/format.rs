@@ -5,9 +5,13 @@
 //! | the file has | format |
 //! |---|---|
 //! | a list under `userStories`, `user_stories`, `stories` or `features` | [`Format::Prd`] |
-//! | a list under `tasks`, at the root, or a single task, with `passes` in any task | [`Format::Prd`] |
+//! | a list of work under another name, in an object, with lists of tasks in its items, or with items that have no `id` | [`Format::Prd`] |
+//! | a list under `tasks`, at the root, or a single task, with `passes` or another flag for done in any task | [`Format::Prd`] |
 //! | … with `project_name` at the root, or in any task `dependencies`, the status `pending`, or `blocked` as true or false | [`Format::Artefacts`] |
 //! | … otherwise | [`Format::Native`] |
+//!
+//! [`Format::Prd`] is what all kinds of tools and people write, so it is lenient: what is not as expected is
+//! read by its nearest meaning, with a warning. The others are strict.
 //!
 //! A file whose first character is `{` or `[` is JSON, unless it is named `.yaml` or `.yml` and
 //! only reads as YAML; a file named `.json` is always JSON; everything else is YAML.
@@ -25,11 +29,14 @@ mod convert;
 mod edit;
 mod error;
 mod fields;
+mod ids;
 mod json;
 mod layout;
+mod looks;
 mod native;
 mod prd;
 mod read;
+mod reading;
 mod render;
 mod rules;
 mod splice;
@@ -37,6 +44,7 @@ mod status;
 mod story;
 mod tree;
 mod undo_tampering;
+mod warning;
 mod yaml;
 
 #[cfg(test)]
@@ -50,6 +58,7 @@ pub(crate) use render::quoted;
 pub use rules::{Format, UsualPlace};
 pub use splice::Splice;
 pub use undo_tampering::{Tampering, UndoneTampering, added_tasks, undo_tampering};
+pub use warning::{FormatWarning, WarningKind};
 
 use std::collections::HashMap;
 
@@ -57,7 +66,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Place, Task};
 use error::{Fault, FormatResult};
+use layout::Layout;
+use story::StoryAt;
 use tree::Tree;
+use warning::Notices;
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -77,6 +89,10 @@ pub struct Document {
     pub meta: Meta,
     /// In the order of the file.
     pub tasks: Vec<Task>,
+    /// In the order of the file, those about the whole file first.
+    pub warnings: Vec<FormatWarning>,
+    /// Says what was taken for the tasks and for done, where the file has not the usual shape.
+    pub reading: Option<String>,
 }
 
 /// Describes what a file says about the project as a whole.
@@ -101,25 +117,56 @@ fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> FormatResult<D
             syntax: Syntax::Yaml,
             meta: Meta::default(),
             tasks: Vec::new(),
+            warnings: Vec::new(),
+            reading: None,
         });
     };
     let layout = layout::detect(&tree)?;
-    let mut tasks = Vec::with_capacity(layout.tasks.len());
-    for (position, at) in layout.tasks.iter().enumerate() {
-        let place = Place {
-            file: file_index,
-            position: position as u32,
-            offset: tree.start(*at) as u32,
-        };
-        tasks.push(story::parse(&tree, layout.format, *at, place)?);
-    }
+    let mut warnings = reading::not_read(&tree, &layout, file_index);
+    let tasks = parse_tasks(&tree, &layout, file_index, &mut warnings)?;
     refuse_duplicates(&tasks, bytes)?;
     Ok(Document {
         format: layout.format,
         syntax: tree.syntax,
         meta: layout::meta(&tree, &layout),
+        reading: reading::describe(&tree, &layout),
+        warnings,
         tasks,
     })
+}
+
+/// The tasks of a layout, linked by their ids.
+fn parse_tasks(
+    tree: &Tree<'_>,
+    layout: &Layout,
+    file_index: u32,
+    warnings: &mut Vec<FormatWarning>,
+) -> FormatResult<Vec<Task>> {
+    let notices = Notices::default();
+    let mut tasks: Vec<Task> = Vec::with_capacity(layout.tasks.len());
+    for (position, id) in ids::of(tree, layout).into_iter().enumerate() {
+        let at = layout.tasks[position];
+        let place = Place {
+            file: file_index,
+            position: position as u32,
+            offset: tree.start(at) as u32,
+        };
+        let story = StoryAt {
+            format: layout.format,
+            at,
+            id: &id?,
+            inner: &layout.inner,
+            notices: &notices,
+        };
+        let mut task = story::parse(tree, &story, place)?;
+        if let Some(parent) = layout.parents[position] {
+            task.links.parent_id = Some(tasks[parent].id.clone());
+        }
+        warnings.extend(notices.take(Some(&task.id), place));
+        tasks.push(task);
+    }
+    ids::resolve(tree, layout, &mut tasks);
+    Ok(tasks)
 }
 
 /// Reads what can be read of a file: tasks with an id that is taken, and none that are broken.
@@ -130,11 +177,28 @@ pub fn parse_loosely(file_name: &str, bytes: &[u8]) -> Vec<Task> {
     let Ok(layout) = layout::detect(&tree) else {
         return Vec::new();
     };
-    let tasks = layout
-        .tasks
-        .iter()
-        .filter_map(|at| story::parse(&tree, layout.format, *at, Place::default()).ok());
-    tasks.collect()
+    let notices = Notices::default();
+    let ids = ids::of(&tree, &layout).into_iter().zip(&layout.tasks);
+    let tasks = ids.filter_map(|(id, at)| {
+        let story = StoryAt {
+            format: layout.format,
+            at: *at,
+            id: &id.ok()?,
+            inner: &layout.inner,
+            notices: &notices,
+        };
+        story::parse(&tree, &story, Place::default()).ok()
+    });
+    let mut tasks: Vec<Task> = tasks.collect();
+    if tasks.len() == layout.tasks.len() {
+        for position in 0..tasks.len() {
+            if let Some(parent) = layout.parents[position] {
+                tasks[position].links.parent_id = Some(tasks[parent].id.clone());
+            }
+        }
+        ids::resolve(&tree, &layout, &mut tasks);
+    }
+    tasks
 }
 
 /// The tree of a file; `None` for YAML without anything in it.

@@ -102,7 +102,7 @@ fn splice_in(tree: &Tree<'_>, layout: &Layout, task: &NewTask) -> FormatResult<S
         ));
     };
     let members = SiblingMembers::like(tree, layout).of(task, layout.format);
-    let Some(&last) = layout.tasks.last() else {
+    let Some(last) = tree.children(list).last() else {
         return Ok(into_empty_list(tree, list, &members));
     };
     if !splice::is_block(tree, list) {
@@ -199,6 +199,8 @@ fn block_lines(
 struct SiblingMembers {
     known: Vec<(Field, String, Sibling)>,
     open_word: Option<String>,
+    /// They say that they are done in another way than by `passes`.
+    says_otherwise: bool,
 }
 
 /// Describes what a sibling has in the place.
@@ -238,16 +240,19 @@ impl SiblingMembers {
                 }
             }
         }
-        let has_word = known.iter().any(|(field, ..)| *field == Field::Status);
+        let is_word = |field: Field| matches!(field, Field::Status | Field::State);
+        let has_word = known.iter().any(|(field, ..)| is_word(*field));
         let rules = layout.format.rules();
-        let word = || {
-            if rules.follows_words {
-                Vocabulary::of(tree, layout).word(Status::Open)
-            } else {
-                (rules.word)(Status::Open).to_owned()
-            }
+        let file = Vocabulary::of(tree, layout);
+        let word = || match rules.open_word {
+            Some(open) => file.word(Status::Open, open),
+            None => (rules.word)(Status::Open).to_owned(),
         };
+        let by_passes = file.done_flag().map(|(field, _)| field == Field::Passes);
+        // A flag in an outer item would make inner ones without any its text.
+        let silent = file.word_member().is_none() && !layout.is_nested();
         Self {
+            says_otherwise: !by_passes.unwrap_or(silent),
             known,
             open_word: has_word.then(word),
         }
@@ -257,23 +262,27 @@ impl SiblingMembers {
         let fresh = self.known.is_empty();
         for (field, name) in format.rules().members {
             let stands_in = |seen: Field| match field {
-                Field::Acceptance => seen == Field::Criteria,
-                Field::Dependencies => seen == Field::DependsOn,
-                Field::DependsOn => seen == Field::Dependencies,
+                Field::Acceptance => matches!(seen, Field::Criteria | Field::ExitCriteria),
+                Field::Dependencies => matches!(seen, Field::DependsOn | Field::After),
+                Field::DependsOn => matches!(seen, Field::Dependencies | Field::After),
                 _ => false,
             };
             let has = |seen: Field| seen == *field || stands_in(seen);
-            let state = is_state(*field) && !fresh && *field != Field::Passes;
+            let is_flag = *field == Field::Passes && !self.says_otherwise;
+            let state = is_state(*field) && !fresh && !is_flag;
             if !state && !self.known.iter().any(|(seen, ..)| has(*seen)) {
                 self.known
                     .push((*field, (*name).to_owned(), Sibling::Absent));
             }
         }
-        let has_acceptance = self.known.iter().any(|(f, ..)| *f == Field::Acceptance);
-        let has_depends = self.known.iter().any(|(f, ..)| *f == Field::DependsOn);
+        let has = |field: Field| self.known.iter().any(|(seen, ..)| *seen == field);
+        let (has_acceptance, has_criteria) = (has(Field::Acceptance), has(Field::Criteria));
+        let (has_depends, has_dependencies) = (has(Field::DependsOn), has(Field::Dependencies));
         let known = self.known.iter().filter(|(field, ..)| match field {
             Field::Criteria => !has_acceptance,
+            Field::ExitCriteria => !has_acceptance && !has_criteria,
             Field::Dependencies => !has_depends,
+            Field::After => !has_depends && !has_dependencies,
             _ => true,
         });
         let word = self.open_word.as_deref();
@@ -287,10 +296,10 @@ impl SiblingMembers {
 }
 
 fn is_state(field: Field) -> bool {
-    use Field::{Attempts, Blocked, MaxAttempts, Notes, Passes, Status};
+    use Field::{Attempts, Blocked, Done, MaxAttempts, Notes, Passes, State, Status};
     matches!(
         field,
-        Passes | Status | Blocked | Attempts | MaxAttempts | Notes
+        Passes | Done | Status | State | Blocked | Attempts | MaxAttempts | Notes
     )
 }
 
@@ -309,11 +318,11 @@ fn value_of(task: &NewTask, field: Field, sibling: Sibling, word: Option<&str>) 
         },
         Field::Title => text(&task.title),
         Field::Description => text(&task.description),
-        Field::Acceptance | Field::Criteria if sibling == Sibling::Other => {
+        Field::Acceptance | Field::Criteria | Field::ExitCriteria if sibling == Sibling::Other => {
             text(&task.acceptance.join("\n"))
         }
-        Field::Acceptance | Field::Criteria => list(&task.acceptance),
-        Field::DependsOn | Field::Dependencies => {
+        Field::Acceptance | Field::Criteria | Field::ExitCriteria => list(&task.acceptance),
+        Field::DependsOn | Field::Dependencies | Field::After => {
             let ids: Vec<String> = task.depends_on.iter().map(TaskId::to_string).collect();
             match (sibling, ids.is_empty()) {
                 (Sibling::List | Sibling::Absent, _) => list(&ids),
@@ -324,8 +333,8 @@ fn value_of(task: &NewTask, field: Field, sibling: Sibling, word: Option<&str>) 
         Field::Verify => (!task.verify.is_empty()).then(|| commands(&task.verify)),
         Field::Labels => (!task.labels.is_empty()).then(|| Value::texts(&task.labels)),
         Field::Priority => task.priority.map(Value::integer),
-        Field::Passes => Some(Value::Bool(false)),
-        Field::Status => text(word.unwrap_or("open")),
+        Field::Passes | Field::Done => Some(Value::Bool(false)),
+        Field::Status | Field::State => text(word.unwrap_or("open")),
         Field::Blocked => Some(Value::Bool(false)),
         Field::Attempts => Some(Value::integer(0)),
         Field::MaxAttempts => match sibling {

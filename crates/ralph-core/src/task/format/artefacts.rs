@@ -7,7 +7,7 @@ use super::fields::Field;
 use super::layout::TASKS;
 use super::render::Value;
 use super::rules::{FormatRules, UsualPlace};
-use super::status::{Put, StatusMembers, status_put};
+use super::status::{FileWords, Put, StatusMembers};
 use super::tree::Kind;
 use crate::task::Status;
 
@@ -29,14 +29,17 @@ pub(super) const RULES: FormatRules = FormatRules {
         "blocked" => matches!(tree.kind(value), Kind::True | Kind::False),
         _ => false,
     },
-    status_fields: &[Field::Status, Field::Skipped, Field::Failed, Field::Blocked],
+    status_fields: &[
+        Field::Status,
+        Field::State,
+        Field::Skipped,
+        Field::Failed,
+        Field::Blocked,
+    ],
     words: &["pending", "in_progress", "completed", "blocked"],
-    meaning: |text| match text {
-        "pending" => Some(Status::Open),
-        _ => Status::from_word(text),
-    },
     word,
-    follows_words: false,
+    open_word: None,
+    lenient: false,
     read_status,
     write_status,
     new_status,
@@ -96,16 +99,16 @@ fn read_status(said: &StatusMembers<'_, '_>) -> FormatResult<Status> {
 fn write_status(
     said: &StatusMembers<'_, '_>,
     to: Status,
-    word: &dyn Fn(Status) -> String,
+    words: &FileWords<'_>,
 ) -> FormatResult<Vec<Put>> {
     let mut puts = Vec::new();
     let coarse = if is_stuck(to) { Status::Blocked } else { to };
     if said.word.unwrap_or(Status::Open) != coarse {
-        puts.push(status_put(&word(coarse)));
+        puts.push(said.word_put(coarse, words));
     }
-    puts.extend(said.flag_put(Field::Blocked, "blocked", is_stuck(to))?);
-    puts.extend(said.flag_put(Field::Failed, "failed", to == Status::Failed)?);
-    puts.extend(said.flag_put(Field::Skipped, "skipped", to == Status::Skipped)?);
+    puts.extend(said.named_flag_put(Field::Blocked, "blocked", is_stuck(to))?);
+    puts.extend(said.named_flag_put(Field::Failed, "failed", to == Status::Failed)?);
+    puts.extend(said.named_flag_put(Field::Skipped, "skipped", to == Status::Skipped)?);
     Ok(puts)
 }
 

@@ -10,12 +10,14 @@ use std::collections::HashMap;
 use super::error::{Fault, FormatResult};
 use super::fields::{Field, Fields};
 use super::layout::{self, Layout};
+use super::looks::Looks;
 use super::render::Value;
 use super::splice::{self, Splice, spliced};
-use super::status::Vocabulary;
-use super::status::{self, Put, put};
+use super::status::{self, Put, Vocabulary, put};
+use super::story::{self, StoryAt};
 use super::tree::{At, Kind, Tree};
-use super::{Format, FormatError, Syntax, json, parse_tree, story, yaml};
+use super::warning::Notices;
+use super::{Format, FormatError, Syntax, ids, json, parse_tree, yaml};
 use crate::task::{Place, Status, Task, TaskId};
 
 /// One change to one task.
@@ -62,12 +64,12 @@ pub fn splices_at(
     }
     let changes: Vec<&Change> = edits.iter().map(|edit| &edit.change).collect();
     let fields = Fields::of(&tree, task);
-    let (nothing, was_asked) = (Vocabulary::empty(), Cell::new(false));
+    let (nothing, was_asked) = (Vocabulary::default(), Cell::new(false));
     let words = || {
         was_asked.set(true);
         &nothing
     };
-    let puts = puts(&tree, format, &fields, &changes, words).ok()?;
+    let puts = puts(&tree, format, &fields, &changes, &words).ok()?;
     let splices = puts
         .iter()
         .map(|put| splice::of_put(&tree, task, &fields, put));
@@ -130,19 +132,24 @@ fn jobs<'e>(
         let entry = wanted.entry(task.as_str());
         entry.or_insert_with(|| (task, Vec::new())).1.push(change);
     }
-    let words = OnceCell::new();
+    let vocabulary = OnceCell::new();
+    let words = || vocabulary.get_or_init(|| Vocabulary::of(tree, layout));
     let mut jobs = Vec::with_capacity(wanted.len());
-    for &task in &layout.tasks {
-        if wanted.is_empty() {
-            break;
-        }
-        let id = tree.member(task, "id").map(|at| tree.text(at));
-        let Some((id, changes)) = id.and_then(|id| wanted.remove(&*id)) else {
+    for (position, id) in ids::of(tree, layout).into_iter().enumerate() {
+        let task = layout.tasks[position];
+        let Some((id, changes)) = id.ok().and_then(|id| wanted.remove(id.as_str())) else {
             continue;
         };
         let fields = Fields::of(tree, task);
-        let words = || words.get_or_init(|| Vocabulary::of(tree, layout));
-        let puts = puts(tree, layout.format, &fields, &changes, words);
+        let sets_status = |change: &&Change| matches!(change, Change::Status(_));
+        if !layout.is_leaf(position)
+            && changes.iter().any(sets_status)
+            && !Looks::of_item(tree, task).marked
+        {
+            let message = "has no status of its own: the tasks in it decide";
+            return Err(Fault::at(tree.start(task), message).of(id));
+        }
+        let puts = puts(tree, layout.format, &fields, &changes, &words);
         let puts = puts.map_err(|fault| fault.of(id))?;
         let of_put = |put| splice::of_put(tree, task, &fields, put);
         jobs.push(TaskEdits {
@@ -167,14 +174,14 @@ fn puts<'w>(
     format: Format,
     fields: &Fields,
     changes: &[&Change],
-    words: impl Fn() -> &'w Vocabulary,
+    words: &'w dyn Fn() -> &'w Vocabulary,
 ) -> FormatResult<Vec<Put>> {
     let mut puts: Vec<Put> = Vec::new();
     for change in changes {
         let new = match change {
             Change::Status(to) => {
                 puts.retain(|put| !is_status(put.field));
-                status::puts(tree, format, fields, *to, &words)?
+                status::puts(tree, format, fields, *to, words)?
             }
             Change::Attempts(count) => {
                 vec![put(
@@ -195,23 +202,31 @@ fn puts<'w>(
 fn is_status(field: Field) -> bool {
     matches!(
         field,
-        Field::Status | Field::Passes | Field::Skipped | Field::Failed | Field::Blocked
+        Field::Status
+            | Field::State
+            | Field::Passes
+            | Field::Done
+            | Field::Skipped
+            | Field::Failed
+            | Field::Blocked
     )
 }
 
 fn acceptance_puts(tree: &Tree<'_>, format: Format, fields: &Fields, items: &[String]) -> Vec<Put> {
     let name = format.rules().name_of(&[Field::Acceptance]);
-    let list = Value::texts(items);
-    let has = |field| fields.get(tree, field).is_some();
-    match (has(Field::Acceptance), has(Field::Criteria)) {
-        (false, true) => vec![put(Field::Criteria, "criteria", list)],
-        // Both are read as one, so the other must not add to it.
-        (true, true) => vec![
-            put(Field::Acceptance, name, list),
-            put(Field::Criteria, "criteria", Value::List(Vec::new())),
-        ],
-        (_, false) => vec![put(Field::Acceptance, name, list)],
+    let mut list = Value::texts(items);
+    let mut puts = Vec::new();
+    for field in [Field::Acceptance, Field::Criteria, Field::ExitCriteria] {
+        if let Some(at) = fields.get(tree, field) {
+            // All are read as one, so the others must not add to it.
+            let value = std::mem::replace(&mut list, Value::List(Vec::new()));
+            puts.push(put(field, &tree.text(at - 1), value));
+        }
     }
+    if puts.is_empty() {
+        puts.push(put(Field::Acceptance, name, list));
+    }
+    puts
 }
 
 /// A JSON object is a value of its own: if it still is one over exactly its bytes, the rest of the
@@ -234,7 +249,7 @@ fn check_document(
         .map_err(|_| broken())?
         .ok_or_else(broken)?;
     let now = layout::detect(&new).map_err(|_| broken())?;
-    if now.tasks.len() != layout.tasks.len() || now.header.is_some() != layout.header.is_some() {
+    if now.parents != layout.parents || now.header.is_some() != layout.header.is_some() {
         return Err(broken());
     }
     let jobs: HashMap<At, &TaskEdits<'_>> = jobs.iter().map(|job| (job.task, job)).collect();
@@ -245,6 +260,19 @@ fn check_document(
                 checked.map_err(|fault| fault.of(job.id))?;
             }
             None if tree.says_the_same(old, &new, at) => {}
+            // What is in a container is compared by itself.
+            None if layout.is_nested() => {
+                let own = |tree: &Tree<'_>, layout: &Layout, map: At| -> Vec<(At, At)> {
+                    let members = tree.members(map);
+                    members
+                        .filter(|(_, value)| !layout.is_inner(*value))
+                        .collect()
+                };
+                let (was, is) = (own(tree, layout, old), own(&new, &now, at));
+                if !same_members(tree, &was, &new, &is) {
+                    return Err(broken());
+                }
+            }
             None => return Err(broken()),
         }
     }
@@ -301,7 +329,14 @@ fn check_task(
     if !same_members(tree, &old, new, &now) {
         return Err(cannot("other members would change"));
     }
-    let task = story::parse(new, format, at, Place::default())?;
+    let story = StoryAt {
+        format,
+        at,
+        id: job.id,
+        inner: &[],
+        notices: &Notices::default(),
+    };
+    let task = story::parse(new, &story, Place::default())?;
     let wrong = job.changes.iter().enumerate().find(|(index, change)| {
         let kind = std::mem::discriminant(**change);
         let last = job

@@ -93,6 +93,11 @@ impl Fault {
         self.of_task(task.as_str())
     }
 
+    /// The place and the message, for a warning.
+    pub(super) fn into_parts(self) -> (Option<usize>, String) {
+        (self.offset, self.message)
+    }
+
     pub(super) fn into_error(self, file: &str, bytes: &[u8]) -> FormatError {
         FormatError {
             file: file.to_owned(),

@@ -3,6 +3,7 @@
 //! One pass over a task's object sorts its members into slots. Unknown members stay where they are
 //! and are never an error.
 
+use super::status;
 use super::tree::{At, Kind, Style, Tree};
 
 macro_rules! fields {
@@ -33,6 +34,9 @@ fields! {
     Description = "description",
     Acceptance = "acceptance" | "acceptanceCriteria" | "acceptance_criteria",
     Criteria = "criteria",
+    ExitCriteria = "exitCriteria" | "exit_criteria" | "dod" | "definitionOfDone"
+        | "definition_of_done" | "doneWhen" | "done_when" | "successCriteria" | "success_criteria"
+        | "acceptanceTests" | "acceptance_tests",
     Steps = "steps",
     Requirements = "requirements",
     EdgeCases = "edgeCases" | "edge_cases",
@@ -41,9 +45,14 @@ fields! {
     ParentId = "parentId" | "parent_id",
     DependsOn = "dependsOn" | "depends_on",
     Dependencies = "dependencies",
+    After = "deps" | "blockedBy" | "blocked_by" | "after" | "prerequisites",
     Status = "status",
+    State = "state",
     Passes = "passes",
-    Skipped = "skipped",
+    Done = "completed" | "complete" | "done" | "passed" | "finished" | "isComplete" | "is_complete"
+        | "isCompleted" | "is_completed" | "isDone" | "is_done" | "isPassed" | "is_passed"
+        | "isFinished" | "is_finished",
+    Skipped = "skipped" | "skip",
     Failed = "failed",
     Blocked = "blocked",
     Verify = "verify",
@@ -60,6 +69,18 @@ fields! {
     KeyFiles = "keyFiles" | "key_files",
     Notes = "notes",
     ExpectsChange = "expectsChange" | "expects_change",
+}
+
+impl Field {
+    /// Returns true if a value can be this field's. Some names are also used for other things: `done` for a
+    /// date, `state` for an object.
+    fn takes(self, tree: &Tree<'_>, value: At) -> bool {
+        match self {
+            Self::Done => status::says_done_or_not(tree, value),
+            Self::State => tree.kind(value) == Kind::Text,
+            _ => true,
+        }
+    }
 }
 
 /// Where each known member of one task stands.
@@ -92,7 +113,8 @@ impl Fields {
             if name == "<<" && tree.node(key).style == Style::Plain {
                 merge = Some(value);
             }
-            let Some(slot) = Field::of(&name).map(|field| field as usize) else {
+            let field = Field::of(&name).filter(|field| field.takes(tree, value));
+            let Some(slot) = field.map(|field| field as usize) else {
                 continue;
             };
             // Null says nothing, so it does not hide the same field under another spelling.

@@ -1,8 +1,10 @@
 //! Which format a file has and where its tasks stand, by what is in it, never by its name.
 //!
-//! Looks at keys only; reads no task.
+//! The list is chosen by its name, and by what its items look like where the name says nothing. Lists inside
+//! of items make containers and leaves. Looks at keys and kinds only; reads no task.
 
-use super::error::{Fault, FormatResult};
+use super::error::{Fault, FormatResult, line_column};
+use super::looks::{self, Looks};
 use super::tree::{At, Kind, Tree};
 use super::{Format, Meta, read};
 
@@ -12,9 +14,56 @@ pub(super) struct Layout {
     pub(super) format: Format,
     /// The list that holds the tasks; `None` for a file that is one task.
     pub(super) list: Option<At>,
+    /// In the order of the file: a container before what is in it.
     pub(super) tasks: Vec<At>,
+    /// The container of each task, by position.
+    pub(super) parents: Vec<Option<usize>>,
+    /// The lists inside of tasks that hold tasks, in order.
+    pub(super) inner: Vec<At>,
     /// The object around the list.
     pub(super) header: Option<At>,
+    /// The names that lead to the list, and those of the lists inside of its items, by depth.
+    pub(super) path: Vec<String>,
+    pub(super) inner_names: Vec<Vec<String>>,
+    /// Lists that look like work and are not read.
+    pub(super) not_read: Vec<(String, At)>,
+}
+
+impl Layout {
+    /// Returns true if no other task of the file is in this one.
+    pub(super) fn is_leaf(&self, task: usize) -> bool {
+        // What is in a container comes right behind it.
+        self.parents
+            .get(task + 1)
+            .is_none_or(|parent| *parent != Some(task))
+    }
+
+    pub(super) fn is_nested(&self) -> bool {
+        !self.inner.is_empty()
+    }
+
+    /// Returns true if the list stands deeper than in the object at the root.
+    pub(super) fn is_wrapped(&self) -> bool {
+        self.path.len() > 1
+    }
+
+    pub(super) fn is_inner(&self, at: At) -> bool {
+        self.inner.binary_search(&at).is_ok()
+    }
+
+    fn of_task(format: Format, task: At) -> Self {
+        Self {
+            format,
+            list: None,
+            tasks: vec![task],
+            parents: vec![None],
+            inner: Vec::new(),
+            header: None,
+            path: Vec::new(),
+            inner_names: Vec::new(),
+            not_read: Vec::new(),
+        }
+    }
 }
 
 /// Names of what a file says about its project: the project's, the branch's, title, description;
@@ -29,64 +78,400 @@ pub(super) const META: [&[&str]; 4] = [
 /// The name that all formats use.
 pub(super) const TASKS: &str = "tasks";
 
+/// Other names that people give to the list.
+const OTHER_LISTS: &[&str] = &[
+    "items",
+    "prd_items",
+    "prdItems",
+    "requirements",
+    "issues",
+    "bugs",
+    "milestones",
+    "phases",
+    "chunks",
+    "epics",
+    "todos",
+    "todo",
+    "workItems",
+    "work_items",
+    "tickets",
+    "backlog",
+    "checklist",
+    "subtasks",
+    "specs",
+    "stages",
+    "sprints",
+    "modules",
+];
+
+/// Lists of objects that are records of something, not work.
+const RECORDS: &[&str] = &[
+    "history",
+    "log",
+    "logs",
+    "changelog",
+    "notes",
+    "decisions",
+    "risks",
+    "files",
+    "references",
+    "steps",
+    "criteria",
+    "acceptanceCriteria",
+    "acceptance_criteria",
+    "iterations",
+    "runs",
+    "attempts",
+    "assumptions",
+    "questions",
+];
+
+/// Names of lists inside of an item that hold its parts.
+const INNER: &[&str] = &[
+    "tasks",
+    "subtasks",
+    "subTasks",
+    "sub_tasks",
+    "userStories",
+    "user_stories",
+    "stories",
+    "features",
+    "phases",
+    "milestones",
+    "epics",
+    "children",
+];
+
+/// Names of lists inside of an item that hold parts only if these say how they stand.
+const INNER_MARKED: &[&str] = &[
+    "items",
+    "requirements",
+    "issues",
+    "bugs",
+    "chunks",
+    "todos",
+    "checklist",
+    "workItems",
+    "work_items",
+    "tickets",
+];
+
+/// The deepest level of lists inside of lists.
+const MAX_LEVELS: usize = 4;
+
 pub(super) fn detect(tree: &Tree<'_>) -> FormatResult<Layout> {
     let root = 0;
     match tree.kind(root) {
-        Kind::List => Ok(of_list(tree, root, None)),
+        Kind::List => Ok(of_list(tree, root, None, Vec::new())),
         Kind::Map => of_map(tree, root),
         _ => read::mismatch(tree, root, "a list of tasks, or an object"),
     }
 }
 
-fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
-    let own = Format::ALL.into_iter().find_map(|format| {
-        let mut names = format.rules().own_lists.iter();
-        let list = names.find_map(|key| tree.member(root, key).filter(|at| is_list(tree, *at)));
-        Some((format, list?))
-    });
-    if let Some((format, list)) = own {
-        return Ok(Layout {
-            format,
-            ..of_list(tree, list, Some(root))
-        });
+/// A list that may be the one with the tasks.
+#[derive(Debug, Clone)]
+struct Candidate {
+    path: Vec<String>,
+    header: At,
+    list: At,
+    /// The place of its name among those that formats have for it; lower wins.
+    rank: usize,
+    looks: Looks,
+}
+
+/// The ranks of names that no format has.
+const OTHER: usize = 100;
+const UNKNOWN: usize = 101;
+
+impl Candidate {
+    fn is_known(&self) -> bool {
+        self.rank < OTHER
     }
-    if let Some(list) = tree.member(root, TASKS) {
-        if !is_list(tree, list) {
-            return read::mismatch(tree, list, "a list of tasks");
+
+    fn shown(&self, tree: &Tree<'_>) -> String {
+        let (line, _) = line_column(tree.source.as_bytes(), tree.start(self.list));
+        format!("`{}` on line {line}", self.path.join("."))
+    }
+}
+
+/// The place of a list's name among those that formats have.
+fn rank(name: &str) -> usize {
+    let own = Format::ALL
+        .iter()
+        .flat_map(|format| format.rules().own_lists);
+    let mut known = own.copied().chain([TASKS]);
+    match known.position(|known| known == name) {
+        Some(rank) => rank,
+        None if OTHER_LISTS.contains(&name) => OTHER,
+        None => UNKNOWN,
+    }
+}
+
+/// The lists of an object; the last of a name counts.
+fn candidates(tree: &Tree<'_>, map: At, path: &[String]) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    for (key, list) in tree.members(map).filter(|(_, at)| is_list(tree, *at)) {
+        let name = tree.text(key);
+        let mut path = path.to_vec();
+        path.push(name.clone().into_owned());
+        found.retain(|known| known.path != path);
+        let rank = rank(&name);
+        if rank == UNKNOWN && RECORDS.contains(&&*name) {
+            continue;
         }
-        return Ok(of_list(tree, list, Some(root)));
-    }
-    if tree.member(root, "id").is_some() {
-        return Ok(Layout {
-            format: by_tasks(tree, &[root]).unwrap_or(Format::ALL[0]),
-            list: None,
-            tasks: vec![root],
-            header: None,
+        found.push(Candidate {
+            path,
+            header: map,
+            list,
+            rank,
+            looks: Looks::of_list(tree, list),
         });
     }
-    let message = "expected a list of tasks under `tasks` or `userStories`, or one task with an `id`, found neither";
-    Err(Fault::at(tree.start(root), message))
+    found
+}
+
+fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
+    let here = candidates(tree, root, &[]);
+    let one_task = tree.member(root, "id").is_some();
+    let mut chosen = best_known(&here);
+    if chosen.is_none() {
+        chosen = best_other(tree, here.iter(), one_task)?;
+    }
+    if chosen.is_none() && one_task && !here.iter().any(Candidate::is_known) {
+        let format = by_tasks(tree, &[root]).unwrap_or(Format::ALL[0]);
+        return Ok(Layout::of_task(format, root));
+    }
+    if chosen.is_none() {
+        chosen = below(tree, root)?;
+    }
+    // Nothing but texts, or nothing at all.
+    let chosen = chosen.or_else(|| here.iter().find(|c| c.is_known()).cloned());
+    let Some(chosen) = chosen else {
+        if let Some(other) = tree.member(root, TASKS) {
+            return read::mismatch(tree, other, "a list of tasks");
+        }
+        let message = "expected a list of tasks under `tasks` or `userStories`, or one task with an `id`, found neither";
+        return Err(Fault::at(tree.start(root), message));
+    };
+    let mut layout = of_list(tree, chosen.list, Some(chosen.header), chosen.path);
+    if chosen.rank >= OTHER || layout.is_wrapped() {
+        layout.format = lenient();
+    }
+    let marked = here
+        .into_iter()
+        .filter(|other| other.list != chosen.list && other.looks.work && other.looks.marked);
+    let marked = marked.map(|other| (other.path.join("."), other.list));
+    layout.not_read.extend(marked);
+    Ok(layout)
+}
+
+/// The list of objects that a format's name names, one that says how its items stand before others.
+fn best_known(all: &[Candidate]) -> Option<Candidate> {
+    let known = all.iter().filter(|c| c.is_known() && c.looks.objects);
+    known.min_by_key(|c| (!c.looks.marked, c.rank)).cloned()
+}
+
+/// The only list under another name whose items look like work.
+fn best_other<'c>(
+    tree: &Tree<'_>,
+    all: impl Iterator<Item = &'c Candidate>,
+    only_marked: bool,
+) -> FormatResult<Option<Candidate>> {
+    let others = all.filter(|c| !c.is_known() && c.looks.work);
+    let mut others: Vec<&Candidate> = others.collect();
+    if only_marked || others.iter().any(|c| c.looks.marked) {
+        others.retain(|c| c.looks.marked);
+    }
+    if others.iter().any(|c| c.rank == OTHER) {
+        others.retain(|c| c.rank == OTHER);
+    }
+    match &others[..] {
+        [] => Ok(None),
+        [one] => Ok(Some((*one).clone())),
+        [first, ..] => {
+            let names: Vec<String> = others.iter().map(|c| c.shown(tree)).collect();
+            let message = format!(
+                "expected one list of tasks, found several that could be it: {}; rename one to `tasks`",
+                names.join(", ")
+            );
+            Err(Fault::at(tree.start(first.list), message))
+        }
+    }
+}
+
+/// The list inside of an object at the root, such as a tag.
+fn below(tree: &Tree<'_>, root: At) -> FormatResult<Option<Candidate>> {
+    let mut found = Vec::new();
+    for (key, map) in tree
+        .members(root)
+        .filter(|(_, at)| tree.kind(*at) == Kind::Map)
+    {
+        let path = [tree.text(key).into_owned()];
+        let here = candidates(tree, map, &path);
+        let known = best_known(&here).filter(|c| c.looks.work);
+        let named = here.iter().filter(|c| c.rank <= OTHER);
+        let one = match known {
+            Some(known) => Some(known),
+            None => best_other(tree, named, false)?,
+        };
+        let empty = || {
+            here.iter()
+                .find(|c| c.rank < OTHER && !c.looks.any)
+                .cloned()
+        };
+        found.extend(one.or_else(empty));
+    }
+    if found.len() > 1 && found.iter().any(|c| c.looks.any) {
+        found.retain(|c| c.looks.any);
+    }
+    let main = found.iter().find(|c| c.path[0] == "master");
+    match (&found[..], main) {
+        ([], _) => Ok(None),
+        ([one], _) | (_, Some(one)) => Ok(Some(one.clone())),
+        ([first, ..], None) => {
+            let names: Vec<String> = found.iter().map(|c| c.shown(tree)).collect();
+            let message = format!(
+                "expected one list of tasks, or one under `master`, found {}",
+                names.join(", ")
+            );
+            Err(Fault::at(tree.start(first.list), message))
+        }
+    }
 }
 
 fn is_list(tree: &Tree<'_>, at: At) -> bool {
     tree.kind(at) == Kind::List
 }
 
-fn of_list(tree: &Tree<'_>, list: At, header: Option<At>) -> Layout {
-    let tasks: Vec<At> = tree.children(list).collect();
+/// The format for files of all kinds of tools.
+fn lenient() -> Format {
+    let mut formats = Format::ALL.into_iter();
+    let found = formats.find(|format| format.rules().lenient);
+    found.unwrap_or(Format::ALL[0])
+}
+
+fn of_list(tree: &Tree<'_>, list: At, header: Option<At>, path: Vec<String>) -> Layout {
+    let mut layout = Layout {
+        list: Some(list),
+        tasks: Vec::new(),
+        parents: Vec::new(),
+        header,
+        path,
+        ..Layout::of_task(Format::ALL[0], list)
+    };
+    walk(tree, list, None, 0, &mut layout);
+    let own = |format: &Format| {
+        let names = format.rules().own_lists;
+        layout
+            .path
+            .last()
+            .is_some_and(|name| names.contains(&&**name))
+    };
     let marked = |format: &Format| {
         let mark = format.rules().project_mark;
         let member = header.zip(mark);
         member.is_some_and(|(root, mark)| tree.member(root, mark).is_some())
     };
+    let by_name = Format::ALL.into_iter().find(own);
+    let named_by = || {
+        let without_id = |at: &At| looks::is_work_without_id(tree, *at);
+        let loose = layout.is_nested() || layout.tasks.iter().any(without_id);
+        loose.then(lenient)
+    };
     let by_header = || Format::ALL.into_iter().find(marked);
-    let format = by_tasks(tree, &tasks).or_else(by_header);
-    Layout {
-        format: format.unwrap_or(Format::ALL[0]),
-        list: Some(list),
-        tasks,
-        header,
+    let format = by_name
+        .or_else(named_by)
+        .or_else(|| by_tasks(tree, &layout.tasks))
+        .or_else(by_header);
+    layout.format = format.unwrap_or(Format::ALL[0]);
+    layout
+}
+
+/// Adds the items of a list, each followed by what is in it.
+fn walk(tree: &Tree<'_>, list: At, parent: Option<usize>, level: usize, layout: &mut Layout) {
+    let names = if level + 1 < MAX_LEVELS {
+        inner_names(tree, list)
+    } else {
+        Vec::new()
+    };
+    for item in tree.children(list) {
+        let position = layout.tasks.len();
+        layout.tasks.push(item);
+        layout.parents.push(parent);
+        if names.is_empty() || tree.kind(item) != Kind::Map {
+            continue;
+        }
+        for (name, inner) in inner_lists(tree, item) {
+            if !names.contains(&name) {
+                continue;
+            }
+            layout.inner.push(inner);
+            if layout.inner_names.len() <= level {
+                layout.inner_names.push(Vec::new());
+            }
+            let known = &mut layout.inner_names[level];
+            if !known.contains(&name) {
+                known.push(name);
+            }
+            walk(tree, inner, Some(position), level + 1, layout);
+        }
     }
+}
+
+/// The lists of objects in an item whose names say that they may hold its parts.
+fn inner_lists(tree: &Tree<'_>, item: At) -> impl Iterator<Item = (String, At)> {
+    let lists = tree.members(item).filter(|(_, at)| is_list(tree, *at));
+    lists.filter_map(|(key, list)| {
+        let name = tree.text(key);
+        let may = INNER.contains(&&*name) || INNER_MARKED.contains(&&*name);
+        let objects = || tree.children(list).any(|at| tree.kind(at) == Kind::Map);
+        (may && objects()).then(|| (name.into_owned(), list))
+    })
+}
+
+/// The names of the lists inside of these items that hold parts of them.
+fn inner_names(tree: &Tree<'_>, list: At) -> Vec<String> {
+    let mut seen: Vec<(String, Looks)> = Vec::new();
+    let items = || tree.children(list).filter(|at| tree.kind(*at) == Kind::Map);
+    for item in items() {
+        for (name, inner) in inner_lists(tree, item) {
+            let looks = Looks::of_list(tree, inner);
+            match seen.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) => known.join(looks),
+                None => seen.push((name, looks)),
+            }
+        }
+    }
+    if seen.is_empty() {
+        return Vec::new();
+    }
+    // Parts that don't say how they stand are text of an item that does.
+    let outer_marked = items().any(|item| Looks::of_item(tree, item).marked);
+    let is_part = |(name, looks): &(String, Looks)| {
+        looks.marked || (INNER.contains(&&**name) && looks.titled && !outer_marked)
+    };
+    seen.into_iter()
+        .filter(is_part)
+        .map(|(name, _)| name)
+        .collect()
+}
+
+/// Returns true if items of a list have lists in them that may hold their parts.
+pub(super) fn holds_lists(tree: &Tree<'_>, list: At) -> bool {
+    let mut items = tree.children(list).filter(|at| tree.kind(*at) == Kind::Map);
+    items.any(|item| inner_lists(tree, item).next().is_some())
+}
+
+/// Returns true if the items of a list, or those in them, say how they stand.
+pub(super) fn says_status(tree: &Tree<'_>, list: At, level: usize) -> bool {
+    tree.children(list)
+        .filter(|at| tree.kind(*at) == Kind::Map)
+        .any(|item| {
+            Looks::of_item(tree, item).marked
+                || (level < MAX_LEVELS
+                    && inner_lists(tree, item)
+                        .any(|(_, inner)| says_status(tree, inner, level + 1)))
+        })
 }
 
 /// The format that members of tasks speak for, if they do; of several the first in the table.
@@ -112,16 +497,19 @@ fn by_tasks(tree: &Tree<'_>, tasks: &[At]) -> Option<Format> {
 /// Returns what the object around the list says about the project. What is no text is passed over: it is
 /// not ralph's.
 pub(super) fn meta(tree: &Tree<'_>, layout: &Layout) -> Meta {
-    let Some(root) = layout.header else {
+    let Some(header) = layout.header else {
         return Meta::default();
     };
+    // What stands around the object with the list is about the same project.
+    let roots = [header, 0];
     let text = |at: At| {
         let text = read::text(tree, at, "").ok()?;
         (!text.trim().is_empty()).then_some(text)
     };
     let first = |keys: &[&str]| {
-        keys.iter()
-            .filter_map(|key| tree.member(root, key))
+        roots
+            .iter()
+            .flat_map(|root| keys.iter().filter_map(|key| tree.member(*root, key)))
             .find_map(|at| text(at).or_else(|| tree.member(at, "name").and_then(text)))
     };
     let [project, branch_name, title, description] = META.map(first);

@@ -6,7 +6,7 @@ use super::fields::Field;
 use super::layout::TASKS;
 use super::render::Value;
 use super::rules::{FormatRules, UsualPlace};
-use super::status::{Put, StatusMembers, status_put};
+use super::status::{FileWords, Put, StatusMembers};
 use crate::task::Status;
 
 pub(super) const RULES: FormatRules = FormatRules {
@@ -18,11 +18,11 @@ pub(super) const RULES: FormatRules = FormatRules {
     list: TASKS,
     project_mark: None,
     marks_task: |_, _, _| false,
-    status_fields: &[Field::Status],
+    status_fields: &[Field::Status, Field::State],
     words: Status::WORDS,
-    meaning: Status::from_word,
     word: Status::as_str,
-    follows_words: false,
+    open_word: Some("open"),
+    lenient: false,
     read_status: |said| Ok(said.word.unwrap_or(Status::Open)),
     write_status,
     new_status: |status| vec![("status", Value::text(status.as_str()))],
@@ -44,8 +44,11 @@ pub(super) const RULES: FormatRules = FormatRules {
 fn write_status(
     said: &StatusMembers<'_, '_>,
     to: Status,
-    word: &dyn Fn(Status) -> String,
+    words: &FileWords<'_>,
 ) -> FormatResult<Vec<Put>> {
     let differs = said.word.unwrap_or(Status::Open) != to;
-    Ok(differs.then(|| status_put(&word(to))).into_iter().collect())
+    Ok(differs
+        .then(|| said.word_put(to, words))
+        .into_iter()
+        .collect())
 }

@@ -1,29 +1,39 @@
-//! Lists of user stories, as many tools write them: `passes` says that a story is done, and a status
-//! may stand beside it, in whatever words.
+//! Lists of work as many tools and people write them: `passes` or another flag says that an item is done,
+//! or a status in whatever words, or both.
 
 use super::Syntax;
 use super::error::FormatResult;
 use super::fields::Field;
 use super::render::Value;
 use super::rules::{FormatRules, UsualPlace};
-use super::status::synonym;
-use super::status::{Put, StatusMembers, status_put};
+use super::status::{FileWords, Put, StatusMembers, put, says_done_or_not};
 use crate::task::Status;
 
 pub(super) const RULES: FormatRules = FormatRules {
     name: "prd",
-    about: "A list of user stories: PRD.json",
+    about: "A list of user stories or other work: PRD.json",
     syntax: Syntax::Json,
     place: UsualPlace::File("PRD.json"),
     own_lists: &["userStories", "user_stories", "stories", "features"],
     list: "userStories",
     project_mark: None,
-    marks_task: |_, name, _| name == "passes",
-    status_fields: &[Field::Status, Field::Passes, Field::Skipped],
+    marks_task: |tree, name, value| match Field::of(name) {
+        Some(Field::Passes) => true,
+        Some(Field::Done) => says_done_or_not(tree, value),
+        _ => false,
+    },
+    status_fields: &[
+        Field::Status,
+        Field::State,
+        Field::Passes,
+        Field::Done,
+        Field::Skipped,
+        Field::Blocked,
+    ],
     words: Status::WORDS,
-    meaning: synonym,
     word: Status::as_str,
-    follows_words: true,
+    open_word: Some("pending"),
+    lenient: true,
     read_status,
     write_status,
     new_status,
@@ -43,12 +53,19 @@ pub(super) const RULES: FormatRules = FormatRules {
 };
 
 fn read_status(said: &StatusMembers<'_, '_>) -> FormatResult<Status> {
-    let passes = said.flag(Field::Passes)?;
+    let passes = match said.flag(Field::Passes)? {
+        None => said.flag(Field::Done)?,
+        passes => passes,
+    };
     let skipped = said.flag(Field::Skipped)?;
-    Ok(match (passes, skipped, said.word) {
+    let blocked = said.flag(Field::Blocked)? == Some(true);
+    let word = said.word_in_flag().or(said.word);
+    Ok(match (passes, skipped, word) {
         (Some(true), _, _) => Status::Completed,
         (_, Some(true), _) => Status::Skipped,
-        // `passes` is what the format is about: it wins over a word that disagrees.
+        (None, _, Some(Status::Completed)) => Status::Completed,
+        (_, _, _) if blocked => Status::Blocked,
+        // The flag is what the format is about: it wins over a word that disagrees.
         (Some(false), _, Some(Status::Completed)) => Status::Open,
         (_, Some(false), Some(Status::Skipped)) => Status::Open,
         (_, _, word) => word.unwrap_or(Status::Open),
@@ -58,14 +75,40 @@ fn read_status(said: &StatusMembers<'_, '_>) -> FormatResult<Status> {
 fn write_status(
     said: &StatusMembers<'_, '_>,
     to: Status,
-    word: &dyn Fn(Status) -> String,
+    words: &FileWords<'_>,
 ) -> FormatResult<Vec<Put>> {
     let mut puts = Vec::new();
-    puts.extend(said.flag_put(Field::Passes, "passes", to == Status::Completed)?);
-    puts.extend(said.flag_put(Field::Skipped, "skipped", to == Status::Skipped)?);
-    let by_word = matches!(to, Status::InProgress | Status::Blocked | Status::Failed);
-    if said.word.map_or(by_word, |said| said != to) {
-        puts.push(status_put(&word(to)));
+    let done = to == Status::Completed;
+    for field in [Field::Passes, Field::Done] {
+        puts.extend(said.flag_put(field, done)?);
+    }
+    let by_flag = said.has(Field::Passes) || said.has(Field::Done);
+    if said.has(Field::Skipped) {
+        puts.extend(said.flag_put(Field::Skipped, to == Status::Skipped)?);
+    }
+    if said.has(Field::Blocked) {
+        puts.extend(said.flag_put(Field::Blocked, to == Status::Blocked)?);
+    }
+    if said.has_word() {
+        if to == Status::Skipped && by_flag && !said.has(Field::Skipped) {
+            puts.push(put(Field::Skipped, "skipped", Value::Bool(true)));
+        }
+        // A word that is not known counts as open.
+        if said.word.unwrap_or(Status::Open) != to {
+            puts.push(said.word_put(to, words));
+        }
+        return Ok(puts);
+    }
+    match to {
+        Status::Open => {}
+        Status::Completed if by_flag => {}
+        Status::Completed => puts.push(words.done_put()),
+        Status::Skipped if said.has(Field::Skipped) => {}
+        Status::Skipped => puts.push(put(Field::Skipped, "skipped", Value::Bool(true))),
+        Status::Blocked if said.has(Field::Blocked) => {}
+        Status::InProgress | Status::Blocked | Status::Failed => {
+            puts.push(said.word_put(to, words));
+        }
     }
     Ok(puts)
 }

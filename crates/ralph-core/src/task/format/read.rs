@@ -50,7 +50,7 @@ pub(super) fn id(tree: &Tree<'_>, at: At) -> FormatResult<TaskId> {
     checked_id(&tree.text(at), tree.start(at))
 }
 
-fn checked_id(text: &str, offset: usize) -> FormatResult<TaskId> {
+pub(super) fn checked_id(text: &str, offset: usize) -> FormatResult<TaskId> {
     TaskId::parse(text).map_err(|bad| {
         let shown = shorten(text, 40);
         Fault::at(offset, format!("expected an id, found \"{shown}\": {bad}"))
@@ -85,6 +85,32 @@ pub(super) fn ids(tree: &Tree<'_>, at: At, into: &mut Vec<TaskId>) -> FormatResu
     Ok(())
 }
 
+/// Ids as other tools write them: also as objects with an `id`. Those that can't be ids are passed over.
+pub(super) fn loose_ids(tree: &Tree<'_>, at: At, into: &mut Vec<String>) -> FormatResult<()> {
+    let mut add = |text: &str| {
+        let text = text.trim();
+        if !text.is_empty() && !is_nothing(text) && !into.iter().any(|known| known == text) {
+            into.push(text.to_owned());
+        }
+    };
+    match tree.kind(at) {
+        Kind::List => {
+            for child in tree.children(at) {
+                let named = ["id", "task", "taskId", "task_id"].iter();
+                let inner = named.filter_map(|key| tree.member(child, key)).next();
+                add(&tree.text(inner.unwrap_or(child)));
+            }
+        }
+        Kind::Text => tree.text(at).split(',').for_each(add),
+        Kind::Number => add(&tree.text(at)),
+        Kind::Null | Kind::False => {}
+        Kind::True | Kind::Map => {
+            return mismatch(tree, at, "task ids (a list, or one text with commas)");
+        }
+    }
+    Ok(())
+}
+
 fn is_nothing(text: &str) -> bool {
     ["none", "n/a", "-", "null"].contains(&text.to_ascii_lowercase().as_str())
 }
@@ -106,6 +132,54 @@ pub(super) fn lines(
     let items = text.lines().map(|line| strip_bullet(line).trim());
     into.extend(items.filter(|item| !item.is_empty()).map(str::to_owned));
     Ok(())
+}
+
+/// Criteria of any shape: texts, objects with a text in them, an object of texts.
+pub(super) fn criteria(tree: &Tree<'_>, at: At, into: &mut Vec<String>) {
+    const NAMES: [&str; 8] = [
+        "criterion",
+        "criteria",
+        "description",
+        "text",
+        "title",
+        "name",
+        "check",
+        "condition",
+    ];
+    let one = |at: At| {
+        if tree.kind(at) == Kind::Text {
+            return tree.text(at).into_owned();
+        }
+        let named = NAMES.iter().filter_map(|key| tree.member(at, key));
+        let text = named.filter(|at| tree.kind(*at) == Kind::Text).next();
+        prose(tree, text.unwrap_or(at)).join(", ")
+    };
+    match tree.kind(at) {
+        Kind::List => {
+            let items = tree.children(at);
+            into.extend(items.filter(|at| tree.kind(*at) != Kind::Null).map(one));
+        }
+        Kind::Map => {
+            for (key, value) in tree.members(at) {
+                into.push(format!("{}: {}", tree.text(key), one(value)));
+            }
+        }
+        _ => {
+            let text = tree.text(at);
+            let items = text.lines().map(|line| strip_bullet(line).trim());
+            into.extend(items.filter(|item| !item.is_empty()).map(str::to_owned));
+        }
+    }
+}
+
+/// Returns true if there is a text in a value, however deep.
+pub(super) fn has_text(tree: &Tree<'_>, at: At) -> bool {
+    match tree.kind(at) {
+        Kind::Text => !tree.text(at).trim().is_empty(),
+        Kind::List => tree.children(at).any(|child| has_text(tree, child)),
+        Kind::Map => tree.members(at).any(|(_, value)| has_text(tree, value)),
+        Kind::Null | Kind::True | Kind::False | Kind::Number => false,
+    }
 }
 
 fn strip_bullet(line: &str) -> &str {
@@ -162,9 +236,9 @@ pub(super) fn priority(tree: &Tree<'_>, at: At) -> FormatResult<i64> {
     let level = match (tree.kind(at), word.as_str()) {
         (Kind::Number, number) => number.strip_suffix(".0").unwrap_or(number).parse().ok(),
         (Kind::Text, "critical" | "highest" | "urgent") => Some(0),
-        (Kind::Text, "high") => Some(1),
-        (Kind::Text, "medium" | "normal") => Some(2),
-        (Kind::Text, "low") => Some(3),
+        (Kind::Text, "high" | "must" | "must-have" | "must have") => Some(1),
+        (Kind::Text, "medium" | "normal" | "should" | "should-have" | "should have") => Some(2),
+        (Kind::Text, "low" | "could" | "could-have" | "could have") => Some(3),
         (Kind::Text, "lowest") => Some(4),
         (Kind::Text, other) => other.strip_prefix('p').unwrap_or(other).parse().ok(),
         (Kind::Null | Kind::True | Kind::False | Kind::List | Kind::Map, _) => None,

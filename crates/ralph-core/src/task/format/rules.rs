@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::FormatResult;
 use super::fields::Field;
 use super::render::Value;
-use super::status::{Put, StatusMembers};
+use super::status::{FileWords, Put, StatusMembers};
 use super::tree::{At, Tree};
 use super::{Syntax, artefacts, native, prd};
 use crate::task::Status;
@@ -82,9 +82,9 @@ pub enum UsualPlace {
     },
 }
 
-/// Gives the members to set so that a task reads as a status; the last argument gives its word.
+/// Gives the members to set so that a task reads as a status, in the words of its file.
 pub(super) type WriteStatus =
-    fn(&StatusMembers<'_, '_>, Status, &dyn Fn(Status) -> String) -> FormatResult<Vec<Put>>;
+    fn(&StatusMembers<'_, '_>, Status, &FileWords<'_>) -> FormatResult<Vec<Put>>;
 
 pub(super) struct FormatRules {
     pub(super) name: &'static str,
@@ -105,14 +105,16 @@ pub(super) struct FormatRules {
     pub(super) status_fields: &'static [Field],
     /// The status words that errors list.
     pub(super) words: &'static [&'static str],
-    /// The status that a word means.
-    pub(super) meaning: fn(&str) -> Option<Status>,
     /// The word for a status.
     pub(super) word: fn(Status) -> &'static str,
-    /// The word for a status is that of other tools: a file's own words are followed.
-    pub(super) follows_words: bool,
+    /// The word for open where a file has none for it but has others; `None`: the format has words of its
+    /// own, and those of a file are not followed.
+    pub(super) open_word: Option<&'static str>,
+    /// Written by all kinds of tools: shapes and values that are not the format's are read by their nearest
+    /// meaning, with a warning.
+    pub(super) lenient: bool,
     pub(super) read_status: fn(&StatusMembers<'_, '_>) -> FormatResult<Status>,
-    /// The members to set so that a task reads as the status. The last argument gives its word.
+    /// The members to set so that a task reads as the status.
     pub(super) write_status: WriteStatus,
     /// The members that say a status in a task that says none yet.
     pub(super) new_status: fn(Status) -> Vec<(&'static str, Value)>,

@@ -113,7 +113,7 @@ fn behind_colon(tree: &Tree<'_>, value: At, text: String) -> Splice {
 
 /// The member beside which a new one goes: those that say how a task stands, else the last.
 fn neighbour(fields: &Fields, fallback: Option<At>) -> Option<At> {
-    let near = [Field::Passes, Field::Status].into_iter();
+    let near = [Field::Passes, Field::Done, Field::Status, Field::State].into_iter();
     near.filter_map(|field| fields.own(field))
         .next()
         .or(fallback)

@@ -5,12 +5,14 @@
 
 use super::{
     Format,
-    error::{Fault, FormatResult, shorten},
+    error::{FormatResult, shorten},
     fields::{Field, Fields},
     layout::Layout,
     read,
     render::Value,
+    rules::FormatRules,
     tree::{At, Kind, Tree},
+    warning::{Notices, WarningKind},
 };
 use crate::task::Status;
 
@@ -27,26 +29,96 @@ pub(super) struct Put {
 pub(super) struct StatusMembers<'t, 'a> {
     tree: &'t Tree<'a>,
     fields: &'t Fields,
-    /// Tells what its status word means.
+    rules: &'static FormatRules,
+    notices: &'t Notices,
+    /// Tells what its status word means; `None` also for a word that is not known.
     pub(super) word: Option<Status>,
 }
 
 impl<'t, 'a> StatusMembers<'t, 'a> {
-    fn of(tree: &'t Tree<'a>, format: Format, fields: &'t Fields) -> FormatResult<Self> {
+    fn of(
+        tree: &'t Tree<'a>,
+        format: Format,
+        fields: &'t Fields,
+        notices: &'t Notices,
+    ) -> FormatResult<Self> {
         Ok(Self {
             tree,
             fields,
-            word: word(tree, format, fields)?,
+            rules: format.rules(),
+            notices,
+            word: word(tree, format, fields, notices)?,
         })
     }
 
-    pub(super) fn flag(&self, field: Field) -> FormatResult<Option<bool>> {
-        let at = self.fields.get(self.tree, field);
-        at.map(|at| read::boolean(self.tree, at)).transpose()
+    /// Returns true if the task has the member, even if it says nothing.
+    pub(super) fn has(&self, field: Field) -> bool {
+        self.fields.own(field).or(self.at(field)).is_some()
     }
 
-    /// Returns what is to be written so that a flag is as wanted.
-    pub(super) fn flag_put(
+    pub(super) fn has_word(&self) -> bool {
+        has_word(self.tree, self.fields).is_some()
+    }
+
+    fn at(&self, field: Field) -> Option<At> {
+        self.fields.get(self.tree, field)
+    }
+
+    pub(super) fn flag(&self, field: Field) -> FormatResult<Option<bool>> {
+        let Some(at) = self.at(field) else {
+            return Ok(None);
+        };
+        let exact = read::boolean(self.tree, at);
+        if exact.is_ok() || !self.rules.lenient {
+            return exact.map(Some);
+        }
+        let spelled = self.tree.text(at);
+        let near = match spelled.trim().to_ascii_lowercase().as_str() {
+            _ if matches!(self.tree.kind(at), Kind::List | Kind::Map) => None,
+            "true" | "yes" | "y" | "1" => Some(true),
+            "false" | "no" | "n" | "0" | "" => Some(false),
+            // A reason.
+            _ if field == Field::Blocked => Some(true),
+            _ => None,
+        };
+        let shown = shorten(&spelled, 40);
+        let meaning = match (near, self.meaning_of_flag(field)) {
+            (Some(true), _) => "it counts as true".to_owned(),
+            (Some(false), _) => "it counts as false".to_owned(),
+            (None, Some(status)) => format!("it counts as {status}"),
+            (None, None) => "it is not read".to_owned(),
+        };
+        let name = self.tree.text(at - 1);
+        let message = format!("expected true or false as `{name}`, found \"{shown}\"; {meaning}");
+        self.notices
+            .add(WarningKind::OddValue, self.tree.start(at), message);
+        Ok(near)
+    }
+
+    fn meaning_of_flag(&self, field: Field) -> Option<Status> {
+        let is_done_flag = matches!(field, Field::Passes | Field::Done);
+        let at = self.at(field).filter(|_| is_done_flag)?;
+        (self.tree.kind(at) == Kind::Text).then(|| synonym(&self.tree.text(at)))?
+    }
+
+    /// Returns the meaning of a status word that stands where true or false belongs.
+    pub(super) fn word_in_flag(&self) -> Option<Status> {
+        let flags = [Field::Passes, Field::Done].into_iter();
+        flags.filter_map(|field| self.meaning_of_flag(field)).next()
+    }
+
+    /// Returns what is to be written so that a flag that the task has is as wanted.
+    pub(super) fn flag_put(&self, field: Field, want: bool) -> FormatResult<Option<Put>> {
+        let at = self.fields.own(field).or(self.at(field));
+        let name = at.map(|at| self.tree.text(at - 1).into_owned());
+        let Some(name) = name else {
+            return Ok(None);
+        };
+        self.named_flag_put(field, &name, want)
+    }
+
+    /// The same for a flag that is added under a name if it is not there.
+    pub(super) fn named_flag_put(
         &self,
         field: Field,
         name: &str,
@@ -54,12 +126,68 @@ impl<'t, 'a> StatusMembers<'t, 'a> {
     ) -> FormatResult<Option<Put>> {
         // False is only written over a true: an absent flag says the same.
         let is = self.flag(field)? == Some(true);
-        Ok((is != want).then(|| put(field, name, Value::Bool(want))))
+        let says_more = !want && self.meaning_of_flag(field).is_some();
+        Ok((is != want || says_more).then(|| put(field, name, Value::Bool(want))))
+    }
+
+    /// The status in the file's word for it, in the member that the task or its siblings have.
+    pub(super) fn word_put(&self, to: Status, words: &FileWords<'_>) -> Put {
+        let value = Value::Text(words.word(to));
+        let (field, name) = match (self.at(Field::Status), self.at(Field::State)) {
+            (Some(_), _) => (Field::Status, "status".to_owned()),
+            (None, Some(_)) => (Field::State, "state".to_owned()),
+            (None, None) => words.word_member(),
+        };
+        Put { field, name, value }
     }
 }
 
-pub(super) fn parse(tree: &Tree<'_>, format: Format, fields: &Fields) -> FormatResult<Status> {
-    (format.rules().read_status)(&StatusMembers::of(tree, format, fields)?)
+/// The way a file says statuses, looked at only when something has to be said.
+pub(super) struct FileWords<'w> {
+    rules: &'static FormatRules,
+    vocabulary: &'w dyn Fn() -> &'w Vocabulary,
+}
+
+impl FileWords<'_> {
+    fn word(&self, status: Status) -> String {
+        match self.rules.open_word {
+            Some(open) => (self.vocabulary)().word(status, open),
+            None => (self.rules.word)(status).to_owned(),
+        }
+    }
+
+    fn word_member(&self) -> (Field, String) {
+        let member = match self.rules.open_word {
+            Some(_) => (self.vocabulary)().member,
+            None => None,
+        };
+        match member {
+            Some(Field::State) => (Field::State, "state".to_owned()),
+            _ => (Field::Status, "status".to_owned()),
+        }
+    }
+
+    /// Says that a task is done which has no member for it: the way its siblings do.
+    pub(super) fn done_put(&self) -> Put {
+        let file = (self.vocabulary)();
+        match (&file.flag, file.member) {
+            (Some((field, name)), _) => put(*field, name, Value::Bool(true)),
+            (None, Some(_)) => {
+                let (field, name) = self.word_member();
+                put(field, &name, Value::Text(self.word(Status::Completed)))
+            }
+            (None, None) => put(Field::Passes, "passes", Value::Bool(true)),
+        }
+    }
+}
+
+pub(super) fn parse(
+    tree: &Tree<'_>,
+    format: Format,
+    fields: &Fields,
+    notices: &Notices,
+) -> FormatResult<Status> {
+    (format.rules().read_status)(&StatusMembers::of(tree, format, fields, notices)?)
 }
 
 /// The members to set so that the task reads as `to`. Empty where it does already and nothing in
@@ -69,45 +197,62 @@ pub(super) fn puts<'w>(
     format: Format,
     fields: &Fields,
     to: Status,
-    vocabulary: impl Fn() -> &'w Vocabulary,
+    vocabulary: &'w dyn Fn() -> &'w Vocabulary,
 ) -> FormatResult<Vec<Put>> {
     let rules = format.rules();
-    let said = StatusMembers::of(tree, format, fields)?;
-    let word = |status| {
-        if rules.follows_words {
-            vocabulary().word(status)
-        } else {
-            (rules.word)(status).to_owned()
-        }
-    };
-    (rules.write_status)(&said, to, &word)
+    let notices = Notices::default();
+    let said = StatusMembers::of(tree, format, fields, &notices)?;
+    (rules.write_status)(&said, to, &FileWords { rules, vocabulary })
 }
 
-fn word(tree: &Tree<'_>, format: Format, fields: &Fields) -> FormatResult<Option<Status>> {
-    let Some(at) = fields.get(tree, Field::Status) else {
+fn word(
+    tree: &Tree<'_>,
+    format: Format,
+    fields: &Fields,
+    notices: &Notices,
+) -> FormatResult<Option<Status>> {
+    let status = fields.get(tree, Field::Status);
+    let Some(at) = status.or_else(|| fields.get(tree, Field::State)) else {
         return Ok(None);
     };
-    let text = read::text(tree, at, "a status word")?;
-    match (format.rules().meaning)(&text) {
-        Some(status) => Ok(Some(status)),
-        None => Err(unknown_word(tree, format, at, &text)),
+    let text = match read::text(tree, at, "a status word") {
+        Err(fault) if format.rules().lenient => {
+            notices.add_fault(*fault, "it is not read");
+            return Ok(None);
+        }
+        text => text?,
+    };
+    let meaning = synonym(&text);
+    if meaning.is_none() {
+        let message = unknown_word(format, &text);
+        notices.add(WarningKind::UnknownStatus, tree.start(at), message);
     }
+    Ok(meaning)
 }
 
-fn unknown_word(tree: &Tree<'_>, format: Format, at: At, text: &str) -> Box<Fault> {
+fn unknown_word(format: Format, text: &str) -> String {
     let mut message = format!(
-        "expected a status ({}), found \"{}\"",
+        "expected a status ({}), found \"{}\", which counts as open",
         format.rules().words.join(", "),
         shorten(text, 40)
     );
     if let Some(near) = nearest(format, text) {
         message.push_str(&format!("; did you mean \"{near}\"?"));
     }
-    Fault::at(tree.start(at), message)
+    message
 }
 
-pub(super) fn status_put(word: &str) -> Put {
-    put(Field::Status, "status", Value::Text(word.to_owned()))
+/// Returns true if a value can be a flag for done: true or false, or what people write for them.
+pub(super) fn says_done_or_not(tree: &Tree<'_>, at: At) -> bool {
+    read::boolean(tree, at).is_ok()
+        || match tree.kind(at) {
+            Kind::Text => {
+                let text = tree.text(at).trim().to_ascii_lowercase();
+                synonym(&text).is_some() || ["true", "false", "yes", "no"].contains(&text.as_str())
+            }
+            Kind::Number => matches!(&*tree.text(at), "0" | "1"),
+            Kind::Null | Kind::True | Kind::False | Kind::List | Kind::Map => false,
+        }
 }
 
 pub(super) fn put(field: Field, name: &str, value: Value) -> Put {
@@ -122,33 +267,36 @@ pub(super) fn put(field: Field, name: &str, value: Value) -> Put {
 pub(super) fn has_word(tree: &Tree<'_>, fields: &Fields) -> Option<At> {
     fields
         .get(tree, Field::Status)
+        .or_else(|| fields.get(tree, Field::State))
         .filter(|at| tree.kind(*at) == Kind::Text)
 }
 
-/// Defines what people write in PRD files, separators and case aside.
+/// Defines what people write in task files, separators and case aside.
 const SYNONYMS: [(Status, &str); 6] = [
     (
         Status::Open,
-        "open pending todo to_do not_started notstarted new ready planned backlog queued \
-         draft incomplete unstarted",
+        "open pending todo to_do not_started notstarted not_done new ready planned backlog queued \
+         draft incomplete unstarted reopened",
     ),
     (
         Status::InProgress,
-        "in_progress inprogress started doing active wip working ongoing in_review review",
+        "in_progress inprogress started doing active wip working ongoing in_review review \
+         in_development testing",
     ),
     (
         Status::Completed,
         "completed complete done passed passes passing pass finished closed implemented \
-         verified success merged",
+         verified success merged resolved shipped",
     ),
     (
         Status::Blocked,
-        "blocked on_hold waiting stuck paused escalated",
+        "blocked on_hold onhold waiting stuck paused escalated",
     ),
     (Status::Failed, "failed fail failing error"),
     (
         Status::Skipped,
-        "skipped skip cancelled canceled wontfix wont_fix deferred abandoned",
+        "skipped skip cancelled canceled wontfix wont_fix wont_do deferred postponed abandoned \
+         dropped obsolete duplicate",
     ),
 ];
 
@@ -176,42 +324,73 @@ pub(super) fn nearest(format: Format, word: &str) -> Option<&'static str> {
     meant.or_else(near)
 }
 
-/// The status words that a file uses, each once, in the order of the file.
+/// The way a file says statuses: its words, each once and in the order of the file, and its members.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Vocabulary {
     seen: Vec<String>,
+    /// The flag that says done, and its name.
+    flag: Option<(Field, String)>,
+    /// The member that holds words.
+    member: Option<Field>,
 }
 
 impl Vocabulary {
-    pub(super) fn empty() -> Self {
-        Self { seen: Vec::new() }
-    }
-
     pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Self {
-        let mut seen: Vec<String> = Vec::new();
-        for task in layout
-            .tasks
-            .iter()
-            .filter(|at| tree.kind(**at) == Kind::Map)
-        {
-            if let Some(at) = has_word(tree, &Fields::of(tree, *task)) {
-                let word = tree.text(at);
-                if !seen.iter().any(|known| *known == word) {
-                    seen.push(word.into_owned());
-                }
+        let mut found = Self::default();
+        // Leaves decide how a file says done; containers only where no leaf says anything.
+        let kinds: &[bool] = if layout.is_nested() {
+            &[true, false]
+        } else {
+            &[true]
+        };
+        for &leaves in kinds {
+            let tasks = layout.tasks.iter().enumerate();
+            let tasks = tasks.filter(|(n, _)| layout.is_leaf(*n) == leaves);
+            for (_, at) in tasks.filter(|(_, at)| tree.kind(**at) == Kind::Map) {
+                found.add(tree, &Fields::of(tree, *at));
             }
         }
-        Self { seen }
+        found
+    }
+
+    fn add(&mut self, tree: &Tree<'_>, fields: &Fields) {
+        if let Some(at) = has_word(tree, fields) {
+            let word = tree.text(at);
+            if !self.seen.iter().any(|known| *known == word) {
+                self.seen.push(word.into_owned());
+            }
+            let named = fields.get(tree, Field::Status).is_some();
+            let field = if named { Field::Status } else { Field::State };
+            self.member.get_or_insert(field);
+        }
+        if self.flag.is_none() {
+            let flags = [Field::Passes, Field::Done].into_iter();
+            let mut flags = flags.filter_map(|field| Some((field, fields.own(field)?)));
+            self.flag = flags
+                .next()
+                .map(|(field, at)| (field, tree.text(at - 1).into_owned()));
+        }
+    }
+
+    /// The flag that says done.
+    pub(super) fn done_flag(&self) -> Option<(Field, &str)> {
+        self.flag.as_ref().map(|(field, name)| (*field, &**name))
+    }
+
+    /// The member that words stand in.
+    pub(super) fn word_member(&self) -> Option<Field> {
+        self.member
     }
 
     /// The word for a status: the file's own, else one in the manner of those it has.
-    pub(super) fn word(&self, status: Status) -> String {
+    pub(super) fn word(&self, status: Status, open: &str) -> String {
         if let Some(own) = self.seen.iter().find(|word| synonym(word) == Some(status)) {
             return own.clone();
         }
         let has = |word: &str| self.seen.iter().any(|seen| seen.eq_ignore_ascii_case(word));
         let plain = match status {
             Status::Open if has("done") => "todo",
-            Status::Open if !self.seen.is_empty() => "pending",
+            Status::Open if !self.seen.is_empty() => open,
             Status::Completed if has("todo") || has("to_do") || has("to-do") => "done",
             Status::Completed if has("incomplete") => "complete",
             other => other.as_str(),

@@ -4,10 +4,11 @@
 //! together and fills in what people leave out.
 
 use super::Format;
-use super::error::{Fault, FormatResult, shorten};
+use super::error::FormatResult;
 use super::fields::{Field, Fields};
 use super::tree::{At, Kind, Tree};
-use super::{read, status};
+use super::warning::{Notices, WarningKind};
+use super::{ids, looks, read, status};
 use crate::task::{Attempts, Place, Task, TaskId, TaskLinks, TaskText};
 
 /// Members that belong to what a task says, and the heading each gets behind the description.
@@ -19,64 +20,72 @@ const SECTIONS: [(Field, &str); 5] = [
     (Field::StopCondition, "Stop condition"),
 ];
 
-pub(super) fn parse(tree: &Tree<'_>, format: Format, at: At, place: Place) -> FormatResult<Task> {
-    if tree.kind(at) != Kind::Map {
-        return read::mismatch(tree, at, "a task (an object with an `id`)");
-    }
-    let fields = Fields::of(tree, at);
-    let id = parse_id(tree, &fields, at)?;
-    let story = Story { tree, fields };
-    story
-        .task(format, &id, place)
-        .map_err(|fault| fault.of(&id))
+/// A place in a file, and what to know of the file to read the task there.
+pub(super) struct StoryAt<'s> {
+    pub(super) format: Format,
+    pub(super) at: At,
+    pub(super) id: &'s TaskId,
+    /// The lists in it that hold tasks of their own, among those of the file.
+    pub(super) inner: &'s [At],
+    pub(super) notices: &'s Notices,
 }
 
-/// The id of the task in an object, which need not be valid otherwise.
-pub(super) fn parse_id(tree: &Tree<'_>, fields: &Fields, at: At) -> FormatResult<TaskId> {
-    if let Some(id) = fields.get(tree, Field::Id) {
-        return read::id(tree, id);
+pub(super) fn parse(tree: &Tree<'_>, story: &StoryAt<'_>, place: Place) -> FormatResult<Task> {
+    if tree.kind(story.at) != Kind::Map {
+        return read::mismatch(tree, story.at, "a task (an object with an `id`)");
     }
-    let title = fields
-        .get(tree, Field::Title)
-        .or_else(|| fields.get(tree, Field::Description));
-    let whose = title.map_or(String::new(), |at| {
-        format!(" for the task \"{}\"", shorten(&tree.text(at), 40))
-    });
-    let message = format!("expected an `id`{whose}, found none");
-    Err(Fault::at(tree.start(at), message))
+    let fields = Fields::of(tree, story.at);
+    let story = Story {
+        tree,
+        fields,
+        of: story,
+        lenient: story.format.rules().lenient,
+    };
+    story.task(place).map_err(|fault| fault.of(story.of.id))
 }
 
 struct Story<'t, 'a> {
     tree: &'t Tree<'a>,
     fields: Fields,
+    of: &'t StoryAt<'t>,
+    lenient: bool,
 }
 
 impl Story<'_, '_> {
-    /// A field by its reader, `None` where it is absent or null.
+    /// A field by its reader, `None` where it is absent or null. In a file of another tool also where it is
+    /// not what was expected.
     fn get<T>(
         &self,
         field: Field,
         read: impl FnOnce(&Tree<'_>, At) -> FormatResult<T>,
     ) -> FormatResult<Option<T>> {
-        let at = self.fields.get(self.tree, field);
-        at.map(|at| read(self.tree, at)).transpose()
+        let Some(at) = self.fields.get(self.tree, field) else {
+            return Ok(None);
+        };
+        match read(self.tree, at) {
+            Err(fault) if self.lenient => {
+                self.of.notices.add_fault(*fault, "it is not read");
+                Ok(None)
+            }
+            found => found.map(Some),
+        }
     }
 
-    fn task(&self, format: Format, id: &TaskId, place: Place) -> FormatResult<Task> {
+    fn task(&self, place: Place) -> FormatResult<Task> {
         let labels = self.labels()?;
         let depends_on = self.depends_on()?;
         Ok(Task {
-            id: id.clone(),
-            text: self.text(id)?,
+            id: self.of.id.clone(),
+            text: self.text()?,
             links: TaskLinks {
                 parent_id: self.parent()?,
                 depends_on,
             },
-            status: status::parse(self.tree, format, &self.fields)?,
+            status: status::parse(self.tree, self.of.format, &self.fields, self.of.notices)?,
             verify: self.get(Field::Verify, read::commands)?.unwrap_or_default(),
             area: self.area(&labels)?,
             labels,
-            priority: self.get(Field::Priority, read::priority)?,
+            priority: self.priority()?,
             attempts: self.attempts()?,
             created_at: self.get(Field::CreatedAt, read::time)?,
             updated_at: self.get(Field::UpdatedAt, read::time)?,
@@ -92,10 +101,65 @@ impl Story<'_, '_> {
         Ok(labels)
     }
 
+    fn priority(&self) -> FormatResult<Option<i64>> {
+        let near = |tree: &Tree<'_>, at: At| {
+            let number = tree.text(at).parse::<f64>().ok();
+            let number = number.filter(|n| tree.kind(at) == Kind::Number && n.abs() < 1e9);
+            number.map(|number| number.round() as i64)
+        };
+        let at = self.fields.get(self.tree, Field::Priority);
+        match at.and_then(|at| near(self.tree, at)) {
+            Some(level) if self.lenient => {
+                let exact = self.get_quietly(Field::Priority, read::priority);
+                if exact.is_none() {
+                    let at = at.unwrap_or(self.of.at);
+                    let message = format!(
+                        "expected an integer as priority, found {}; it counts as {level}",
+                        self.tree.text(at)
+                    );
+                    let offset = self.tree.start(at);
+                    self.of.notices.add(WarningKind::OddValue, offset, message);
+                }
+                Ok(exact.or(Some(level)))
+            }
+            _ => self.get(Field::Priority, read::priority),
+        }
+    }
+
+    fn get_quietly<T>(
+        &self,
+        field: Field,
+        read: impl FnOnce(&Tree<'_>, At) -> FormatResult<T>,
+    ) -> Option<T> {
+        let at = self.fields.get(self.tree, field)?;
+        read(self.tree, at).ok()
+    }
+
     fn depends_on(&self) -> FormatResult<Vec<TaskId>> {
         let mut depends_on = Vec::new();
         for field in [Field::DependsOn, Field::Dependencies] {
-            self.get(field, |tree, at| read::ids(tree, at, &mut depends_on))?;
+            if !self.lenient {
+                self.get(field, |tree, at| read::ids(tree, at, &mut depends_on))?;
+            }
+        }
+        let loose: &[Field] = if self.lenient {
+            &[Field::DependsOn, Field::Dependencies, Field::After]
+        } else {
+            &[Field::After]
+        };
+        let mut texts = Vec::new();
+        for field in loose {
+            let at = self.fields.get(self.tree, *field);
+            let read = at.map(|at| read::loose_ids(self.tree, at, &mut texts));
+            if let Some(Err(fault)) = read {
+                self.of.notices.add_fault(*fault, "it is not read");
+            }
+        }
+        let ids = texts.iter().filter_map(|text| ids::safe(text));
+        for id in ids.filter_map(|id| TaskId::parse(&id).ok()) {
+            if !depends_on.contains(&id) {
+                depends_on.push(id);
+            }
         }
         Ok(depends_on)
     }
@@ -136,38 +200,41 @@ impl Story<'_, '_> {
         Ok(labelled())
     }
 
-    /// A text, `None` also where there is nothing in it.
+    /// A text, `None` also where there is nothing in it. Other tools write numbers as well.
     fn own(&self, field: Field, what: &str) -> FormatResult<Option<String>> {
-        let text = self.get(field, |tree, at| read::text(tree, at, what))?;
+        let text = self.get(field, |tree, at| match tree.kind(at) {
+            Kind::Number if self.lenient => Ok(tree.text(at).into_owned()),
+            Kind::List if self.lenient => Ok(read::prose(tree, at).join("\n")),
+            _ => read::text(tree, at, what),
+        })?;
         Ok(text.filter(|text| !is_blank(text)))
     }
 
-    fn text(&self, id: &TaskId) -> FormatResult<TaskText> {
+    fn text(&self) -> FormatResult<TaskText> {
         let title = self.own(Field::Title, "a text as title")?;
         let description = self.own(Field::Description, "a text as description")?;
+        let headline = || looks::headline(self.tree, &self.fields, self.of.at);
+        // A text under another name.
+        let other = (title.is_none() && description.is_none())
+            .then(headline)
+            .flatten();
+        let said = description.or_else(|| Some(self.tree.text(other?).into_owned()));
         let title = title.unwrap_or_else(|| {
-            let first = description
-                .as_deref()
-                .and_then(|text| text.trim().lines().next());
-            first.map_or_else(|| id.as_str().to_owned(), |line| line.trim_end().to_owned())
+            let first = said.as_deref().and_then(|text| text.trim().lines().next());
+            first.map_or_else(
+                || self.of.id.as_str().to_owned(),
+                |line| line.trim_end().to_owned(),
+            )
         });
-        let mut description = description.unwrap_or_else(|| title.clone());
+        let mut description = said.unwrap_or_else(|| title.clone());
         for (field, heading) in SECTIONS {
-            if let Some(at) = self.fields.get(self.tree, field) {
+            let at = self.fields.get(self.tree, field);
+            if let Some(at) = at.filter(|at| !self.is_inner(*at)) {
                 add_section(&mut description, heading, &read::prose(self.tree, at));
             }
         }
-        let mut acceptance = Vec::new();
-        for field in [Field::Acceptance, Field::Criteria] {
-            self.get(field, |tree, at| {
-                read::lines(
-                    tree,
-                    at,
-                    "acceptance criteria (a list, or one text)",
-                    &mut acceptance,
-                )
-            })?;
-        }
+        self.add_other_sections(&mut description, title.trim());
+        let acceptance = self.acceptance()?;
         let mut files = Vec::new();
         for field in [Field::Files, Field::KeyFiles] {
             self.get(field, |tree, at| read::files(tree, at, &mut files))?;
@@ -186,6 +253,104 @@ impl Story<'_, '_> {
                 .unwrap_or(true),
         })
     }
+
+    fn is_inner(&self, at: At) -> bool {
+        self.of.inner.binary_search(&at).is_ok()
+    }
+
+    fn acceptance(&self) -> FormatResult<Vec<String>> {
+        let mut acceptance = Vec::new();
+        for field in [Field::Acceptance, Field::Criteria] {
+            let Some(at) = self.fields.get(self.tree, field) else {
+                continue;
+            };
+            if self.lenient {
+                read::criteria(self.tree, at, &mut acceptance);
+            } else {
+                let what = "acceptance criteria (a list, or one text)";
+                read::lines(self.tree, at, what, &mut acceptance)?;
+            }
+        }
+        if self.fields.get(self.tree, Field::ExitCriteria).is_some() {
+            // These names have different meanings to people, so one task may have several.
+            for (key, at) in self.tree.members(self.of.at) {
+                if Field::of(&self.tree.text(key)) == Some(Field::ExitCriteria) {
+                    read::criteria(self.tree, at, &mut acceptance);
+                }
+            }
+        }
+        Ok(acceptance)
+    }
+
+    /// Adds text under names that mean nothing to ralph, so that an agent sees the whole of its task.
+    fn add_other_sections(&self, description: &mut String, title: &str) {
+        let mut left = MAX_OTHER_TEXT;
+        for (key, value) in self.tree.members(self.of.at) {
+            let name = self.tree.text(key);
+            let known = Field::of(&name).is_some();
+            let plain = matches!(
+                self.tree.kind(value),
+                Kind::Null | Kind::True | Kind::False | Kind::Number
+            );
+            if plain && DONE_LIKE.contains(&&*name) && self.tree.kind(value) == Kind::True {
+                let message =
+                    format!("`{name}` is not read: it does not say that the task is done");
+                let offset = self.tree.start(value);
+                self.of.notices.add(WarningKind::NotRead, offset, message);
+            }
+            let skip = known
+                || plain
+                || self.tree.text(value).trim() == title
+                || is_record(&name)
+                || self.is_inner(value)
+                || !read::has_text(self.tree, value);
+            if skip {
+                continue;
+            }
+            let items = read::prose(self.tree, value);
+            let mut section = String::new();
+            add_section(&mut section, &name, &items);
+            let limit = left.min(MAX_SECTION);
+            if limit == 0 {
+                description.push_str(&format!("\n\n{name}: {CUT}"));
+                continue;
+            }
+            let length = section.chars().count();
+            if length > limit {
+                section = section.chars().take(limit).collect();
+                section.push_str(&format!(" {CUT}"));
+            }
+            left -= length.min(limit);
+            description.push_str(&section);
+        }
+    }
+}
+
+/// The longest text of one member that ralph does not know, and of all of a task's, in characters.
+const MAX_SECTION: usize = 2_000;
+const MAX_OTHER_TEXT: usize = 8_000;
+
+/// Stands where text was left out.
+const CUT: &str = "… (cut; the rest is in the task file)";
+
+/// Flags that sound like done and may mean less.
+const DONE_LIKE: &[&str] = &[
+    "implemented",
+    "verified",
+    "tested",
+    "resolved",
+    "closed",
+    "merged",
+    "shipped",
+];
+
+/// Returns true for names of what is recorded about a task, not asked for.
+fn is_record(name: &str) -> bool {
+    let ends = ["At", "_at", "Date", "_date"];
+    matches!(
+        name,
+        "x-ralph" | "<<" | "history" | "log" | "commit" | "sha" | "$schema"
+    ) || ends.iter().any(|end| name.ends_with(end))
 }
 
 fn is_blank(text: &str) -> bool {

@@ -7,6 +7,7 @@ mod properties;
 mod putting_back;
 mod shapes;
 mod speed;
+mod wild;
 mod writing;
 mod writing_yaml;
 

@@ -5,12 +5,13 @@
 //! formats.
 
 use super::value;
-use crate::task::format::error::FormatResult;
+use crate::task::format::error::{Fault, FormatResult};
 use crate::task::format::fields::Field;
 use crate::task::format::layout::{self, Layout};
 use crate::task::format::render::{Members, Value};
 use crate::task::format::tree::{At, Kind, Style, Tree};
-use crate::task::format::{Format, Syntax, read};
+use crate::task::format::{Format, Syntax, parse_tasks, read};
+use crate::task::{Task, TaskId};
 
 /// A task file, whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,16 +36,78 @@ pub(super) enum FileShape {
 
 pub(super) fn load(tree: &Tree<'_>) -> FormatResult<Doc> {
     let layout = layout::detect(tree)?;
-    let tasks = layout.tasks.iter();
-    let tasks = tasks.map(|at| task(tree, layout.format, *at));
+    if layout.is_wrapped() && tree.members(0).count() > 1 {
+        let list = layout.path.join(".");
+        let message = format!(
+            "can't be converted without loss: the file has more in it than the list `{list}`"
+        );
+        return Err(Fault::at(tree.start(0), message));
+    }
+    let read = parse_tasks(tree, &layout, 0, &mut Vec::new())?;
+    // Ids or containers are not written in the tasks.
+    let is_written = |(at, read): (&At, &Task)| {
+        let id = tree.member(*at, "id");
+        id.is_some_and(|id| tree.is_text(id, read.id.as_str()))
+    };
+    let by_place = layout.format.rules().lenient
+        && layout.list.is_some()
+        && (layout.is_nested()
+            || layout.is_wrapped()
+            || !layout.tasks.iter().zip(&read).all(is_written));
+    let tasks = layout.tasks.iter().zip(&read);
+    let tasks = tasks.map(|(at, read)| {
+        let mut members = task(tree, &layout, *at)?;
+        if by_place {
+            write_out(&mut members, read);
+        }
+        Ok(members)
+    });
     let tasks = tasks.collect::<FormatResult<Vec<_>>>()?;
-    let (shape, header) = header(tree, &layout)?;
+    let (mut shape, header) = header(tree, &layout)?;
+    if by_place {
+        let before = match &shape {
+            FileShape::Named { before, .. } => *before,
+            FileShape::Task | FileShape::List => 0,
+        };
+        let list = layout.format.rules().list.to_owned();
+        shape = FileShape::Named { list, before };
+    }
     Ok(Doc {
         format: layout.format,
         shape,
         header,
         tasks,
     })
+}
+
+/// Writes out what only the place of a task said: its id, its container, and what it depends on.
+fn write_out(members: &mut Members, read: &Task) {
+    let id = Value::text(read.id.as_str());
+    let same = match value::get(members, "id") {
+        Some(Value::Text(text)) => text == read.id.as_str(),
+        Some(Value::Number(number)) => number == read.id.as_str(),
+        _ => false,
+    };
+    if !same {
+        members.retain(|(name, _)| name != "id");
+        members.insert(0, ("id".to_owned(), id));
+    }
+    if let Some(parent) = &read.links.parent_id {
+        members.retain(|(name, _)| Field::of(name) != Some(Field::ParentId));
+        let parent = Value::text(parent.as_str());
+        members.insert(1.min(members.len()), ("parentId".to_owned(), parent));
+    }
+    let is_link = |name: &str| {
+        matches!(
+            Field::of(name),
+            Some(Field::DependsOn | Field::Dependencies | Field::After)
+        )
+    };
+    if !read.links.depends_on.is_empty() {
+        members.retain(|(name, _)| !is_link(name));
+        let ids = read.links.depends_on.iter().map(TaskId::as_str);
+        members.push(("dependsOn".to_owned(), Value::texts(ids)));
+    }
 }
 
 /// The file as one value.
@@ -102,10 +165,13 @@ fn header_value(tree: &Tree<'_>, name: &str, at: At) -> FormatResult<Value> {
     Ok(found)
 }
 
-fn task(tree: &Tree<'_>, format: Format, at: At) -> FormatResult<Members> {
+fn task(tree: &Tree<'_>, layout: &Layout, at: At) -> FormatResult<Members> {
+    let format = layout.format;
     let mut members = Members::new();
     let mut merged = Vec::new();
-    for (key, at) in value::entries(tree, at)? {
+    let entries = value::entries(tree, at)?.into_iter();
+    // What is in a container is a task of its own.
+    for (key, at) in entries.filter(|(_, at)| !layout.is_inner(*at)) {
         let name = tree.text(key).into_owned();
         let plain = tree.node(key).style == Style::Plain;
         if name == "<<" && plain && tree.syntax == Syntax::Yaml {
@@ -157,15 +223,20 @@ fn take(
 /// The value of a known field such that JSON reads the same from it.
 fn known(tree: &Tree<'_>, format: Format, field: Field, at: At) -> FormatResult<Value> {
     match field {
-        Field::Id | Field::ParentId | Field::DependsOn | Field::Dependencies => {
+        Field::Id | Field::ParentId | Field::DependsOn | Field::Dependencies | Field::After => {
             each(tree, at, &as_id)
         }
-        Field::Title | Field::Description | Field::Area | Field::Category | Field::Status => {
-            as_text(tree, at)
-        }
-        Field::Acceptance | Field::Criteria | Field::Files | Field::KeyFiles => {
-            each(tree, at, &as_text)
-        }
+        Field::Title
+        | Field::Description
+        | Field::Area
+        | Field::Category
+        | Field::Status
+        | Field::State => as_text(tree, at),
+        Field::Acceptance
+        | Field::Criteria
+        | Field::ExitCriteria
+        | Field::Files
+        | Field::KeyFiles => each(tree, at, &as_text),
         Field::Steps
         | Field::Requirements
         | Field::EdgeCases
@@ -174,7 +245,12 @@ fn known(tree: &Tree<'_>, format: Format, field: Field, at: At) -> FormatResult<
         | Field::Notes => each(tree, at, &as_spelled),
         Field::Labels | Field::Tags => each(tree, at, &label),
         Field::Verify => each(tree, at, &command),
-        Field::Passes | Field::Skipped | Field::Failed | Field::Blocked | Field::ExpectsChange => {
+        Field::Passes
+        | Field::Done
+        | Field::Skipped
+        | Field::Failed
+        | Field::Blocked
+        | Field::ExpectsChange => {
             let read_here = field == Field::ExpectsChange || super::task::is_state(field, format);
             match read::boolean(tree, at) {
                 Ok(flag) if read_here => Ok(Value::Bool(flag)),

@@ -8,7 +8,14 @@ use super::value;
 use crate::task::format::render::{Members, Value};
 use crate::task::{
     Place, Task, TaskId,
-    format::{Format, error::FormatResult, fields::Field, json, story},
+    format::{
+        Format,
+        error::FormatResult,
+        fields::Field,
+        ids, json,
+        story::{self, StoryAt},
+        warning::Notices,
+    },
 };
 
 /// A way from one format to another.
@@ -234,7 +241,14 @@ fn renamed(mut said: Members, kept: &KeptFields, (part, to): (Part, Format)) -> 
 pub(super) fn read(members: &Members, format: Format) -> FormatResult<Task> {
     let text = Value::Map(members.clone()).json();
     let tree = json::scan(&text, 0)?;
-    story::parse(&tree, format, 0, Place::default())
+    let story = StoryAt {
+        format,
+        at: 0,
+        id: &ids::written(&tree, 0)?,
+        inner: &[],
+        notices: &Notices::default(),
+    };
+    story::parse(&tree, &story, Place::default())
 }
 
 /// Returns true if two tasks say the same. A file that counts attempts begins with none.
@@ -290,13 +304,17 @@ pub(super) fn role(name: &str, format: Format) -> Role {
     match Field::of(name) {
         Some(Field::Title) => Role::Of(Part::Title),
         Some(Field::Description) => Role::Of(Part::Description),
-        Some(Field::Acceptance | Field::Criteria) => Role::Of(Part::Acceptance),
-        Some(Field::DependsOn | Field::Dependencies) => Role::Of(Part::DependsOn),
+        Some(Field::Acceptance | Field::Criteria | Field::ExitCriteria) => {
+            Role::Of(Part::Acceptance)
+        }
+        Some(Field::DependsOn | Field::Dependencies | Field::After) => Role::Of(Part::DependsOn),
         Some(Field::MaxAttempts) => Role::Of(Part::MaxAttempts),
         Some(Field::Attempts) => Role::Of(Part::Attempts),
         Some(
             field @ (Field::Status
+            | Field::State
             | Field::Passes
+            | Field::Done
             | Field::Skipped
             | Field::Failed
             | Field::Blocked),
@@ -338,9 +356,12 @@ pub(super) fn render(part: Part, said: &[(String, Value)], task: &Task, to: Form
     // A list goes as it is; what is a text, or in several members, becomes one list.
     let list = |name: &str, read: Value| match known[..] {
         [] => Members::new(),
-        [value @ Value::List(_)] => one(name, value.clone()),
+        [value @ Value::List(items)] if items.iter().all(is_scalar) => one(name, value.clone()),
         [..] => one(name, read),
     };
+    fn is_scalar(value: &Value) -> bool {
+        !matches!(value, Value::Map(_) | Value::List(_))
+    }
     let rules = to.rules();
     let lacks = |field: Field| known.is_empty() && rules.requires(field);
     match part {

@@ -1,8 +1,8 @@
 //! Tests what a broken file is answered with: line, column, task and what was expected.
 
-use super::{error, id};
+use super::{error, id, read};
 use crate::task::Status;
-use crate::task::format::{Change, Edit, apply, parse};
+use crate::task::format::{Change, Edit, WarningKind, apply, parse};
 
 #[test]
 fn a_missing_comma_is_found_where_it_is_missing() {
@@ -37,7 +37,6 @@ fn wrong_types_are_named_with_what_is_there() {
     insta::assert_snapshot!(task(r#""criteria": ["x", 3]"#), @"a.json:2:33: task a: expected a text in the list, found the number 3");
     insta::assert_snapshot!(task(r#""dependsOn": true"#), @"a.json:2:28: task a: expected task ids (a list, or one text with commas), found true");
     insta::assert_snapshot!(task(r#""dependsOn": ["a/b"]"#), @r#"a.json:2:29: task a: expected an id, found "a/b": a task id can't contain '/'"#);
-    insta::assert_snapshot!(task(r#""passes": "true""#), @r#"a.json:2:25: task a: expected true or false, found the text "true""#);
     insta::assert_snapshot!(task(r#""priority": "soon""#), @r#"a.json:2:27: task a: expected an integer as priority (1 goes before 2), found the text "soon""#);
     insta::assert_snapshot!(task(r#""priority": 1.5"#), @"a.json:2:27: task a: expected an integer as priority (1 goes before 2), found the number 1.5");
     insta::assert_snapshot!(task(r#""attempts": -1"#), @"a.json:2:27: task a: expected a count (0, 1, 2, …), found the number -1");
@@ -63,18 +62,40 @@ fn ids_must_be_there_be_safe_and_be_unique() {
 }
 
 #[test]
-fn an_unknown_status_word_gets_the_list_and_a_guess() {
+fn an_unknown_status_word_counts_as_open_with_a_warning_and_a_guess() {
     let status = |root: &str, word: &str| {
-        error(
-            "a.json",
-            &root.replace("{}", &format!(r#"[{{"id": "a", "status": "{word}"}}]"#)),
-        )
+        let text = root.replace("{}", &format!(r#"[{{"id": "a", "status": "{word}"}}]"#));
+        let document = read("a.json", &text);
+        assert_eq!(document.tasks[0].status, Status::Open);
+        let [warning] = &document.warnings[..] else {
+            panic!("{:?}", document.warnings)
+        };
+        assert_eq!(warning.kind, WarningKind::UnknownStatus);
+        assert_eq!(warning.task, Some(id("a")));
+        let column = warning.place.offset + 1;
+        format!("{column}: {}", warning.message)
     };
-    insta::assert_snapshot!(status("{}", "in-progress"), @r#"a.json:1:24: task a: expected a status (open, in_progress, completed, blocked, failed, skipped), found "in-progress"; did you mean "in_progress"?"#);
-    insta::assert_snapshot!(status("{}", "done"), @r#"a.json:1:24: task a: expected a status (open, in_progress, completed, blocked, failed, skipped), found "done"; did you mean "completed"?"#);
-    insta::assert_snapshot!(status(r#"{"userStories": {}}"#, "complted"), @r#"a.json:1:40: task a: expected a status (open, in_progress, completed, blocked, failed, skipped), found "complted"; did you mean "completed"?"#);
-    insta::assert_snapshot!(status(r#"{"project_name": "x", "tasks": {}}"#, "todo"), @r#"a.json:1:55: task a: expected a status (pending, in_progress, completed, blocked), found "todo"; did you mean "pending"?"#);
-    insta::assert_snapshot!(status("{}", "purple"), @r#"a.json:1:24: task a: expected a status (open, in_progress, completed, blocked, failed, skipped), found "purple""#);
+    insta::assert_snapshot!(status(r#"{"userStories": {}}"#, "complted"), @r#"40: expected a status (open, in_progress, completed, blocked, failed, skipped), found "complted", which counts as open; did you mean "completed"?"#);
+    insta::assert_snapshot!(status(r#"{"project_name": "x", "tasks": {}}"#, "pendin"), @r#"55: expected a status (pending, in_progress, completed, blocked), found "pendin", which counts as open; did you mean "pending"?"#);
+    insta::assert_snapshot!(status("{}", "purple"), @r#"24: expected a status (open, in_progress, completed, blocked, failed, skipped), found "purple", which counts as open"#);
+}
+
+#[test]
+fn words_of_other_tools_are_understood_in_every_format() {
+    for root in [
+        r#"{"userStories": {}}"#,
+        r#"{"project_name": "x", "tasks": {}}"#,
+        "{}",
+    ] {
+        let text = root.replace(
+            "{}",
+            r#"[{"id": "a", "status": "done"}, {"id": "b", "status": "in-progress"}]"#,
+        );
+        let document = read("a.json", &text);
+        let statuses: Vec<Status> = document.tasks.iter().map(|task| task.status).collect();
+        assert_eq!(statuses, [Status::Completed, Status::InProgress], "{text}");
+        assert!(document.warnings.is_empty(), "{text}");
+    }
 }
 
 #[test]

@@ -1,0 +1,240 @@
+//! The ids of all tasks of a file: as they are written, and derived from the text of a task that has none.
+//!
+//! A derived id depends on the title and on the equal titles before it, never on the position among others,
+//! so that it stays when other tasks come and go. Every part that needs ids asks here.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+use super::error::{Fault, FormatResult, shorten};
+use super::fields::{Field, Fields};
+use super::layout::Layout;
+use super::looks::headline;
+use super::read;
+use super::tree::{At, Kind, Tree};
+use crate::task::{Task, TaskId};
+
+/// The longest derived id, in characters, without what tells equal ones apart.
+const MAX_CHARS: usize = 48;
+
+/// The longest id that is taken over from a file of another tool, in bytes.
+const MAX_BYTES: usize = 100;
+
+/// The id of every task of a layout, in its order.
+pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Vec<FormatResult<TaskId>> {
+    let maps = layout.tasks.iter();
+    if !layout.format.rules().lenient {
+        return maps.map(|at| written(tree, *at)).collect();
+    }
+    let raw: Vec<FormatResult<Option<String>>> = maps.map(|at| loose(tree, *at)).collect();
+    let is_written = |id: &FormatResult<Option<String>>| !matches!(id, Ok(None));
+    if !layout.is_nested() && raw.iter().all(is_written) {
+        let own = raw.into_iter().zip(&layout.tasks);
+        let own = own.map(|(id, at)| read::checked_id(&id?.unwrap_or_default(), tree.start(*at)));
+        return own.collect();
+    }
+    let mut count: HashMap<&str, usize> = HashMap::with_capacity(raw.len());
+    for id in raw.iter().flatten().flatten() {
+        *count.entry(id).or_default() += 1;
+    }
+    let mut taken: HashSet<String> = count.keys().map(|id| (*id).to_owned()).collect();
+    let mut found: Vec<FormatResult<TaskId>> = Vec::with_capacity(raw.len());
+    for (n, own) in raw.iter().enumerate() {
+        let parent = layout.parents[n].and_then(|parent| found[parent].as_ref().ok());
+        let text = match own {
+            Err(_) => None,
+            Ok(Some(own)) => Some(match parent {
+                Some(parent) if is_of_parent(own, count[own.as_str()]) => {
+                    below(parent.as_str(), own)
+                }
+                _ => own.clone(),
+            }),
+            Ok(None) => derived(tree, layout.tasks[n], &mut taken),
+        };
+        let at = layout.tasks[n];
+        found.push(match text {
+            Some(text) => read::checked_id(&text, tree.start(at)),
+            None => written(tree, at),
+        });
+    }
+    found
+}
+
+/// The id as it is written in a task.
+pub(super) fn written(tree: &Tree<'_>, at: At) -> FormatResult<TaskId> {
+    if tree.kind(at) != Kind::Map {
+        return read::mismatch(tree, at, "a task (an object with an `id`)");
+    }
+    let fields = Fields::of(tree, at);
+    if let Some(id) = fields.get(tree, Field::Id) {
+        return read::id(tree, id);
+    }
+    let whose = headline(tree, &fields, at).map_or(String::new(), |at| {
+        format!(" for the task \"{}\"", shorten(&tree.text(at), 40))
+    });
+    let message = format!("expected an `id`{whose}, found none");
+    Err(Fault::at(tree.start(at), message))
+}
+
+/// An id that means something only beside its siblings.
+fn is_of_parent(own: &str, count: usize) -> bool {
+    count > 1 || own.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn below(parent: &str, own: &str) -> String {
+    match own
+        .strip_prefix(parent)
+        .and_then(|rest| rest.strip_prefix('.'))
+    {
+        Some(_) => own.to_owned(),
+        None => format!("{parent}.{own}"),
+    }
+}
+
+/// The id of a task in a file of another tool, made safe; `None` where it has none.
+fn loose(tree: &Tree<'_>, at: At) -> FormatResult<Option<String>> {
+    let id = tree
+        .member(at, "id")
+        .filter(|at| tree.kind(*at) != Kind::Null);
+    let Some(id) = id.or_else(|| Fields::of(tree, at).get(tree, Field::Id)) else {
+        return Ok(None);
+    };
+    if matches!(tree.kind(id), Kind::List | Kind::Map) {
+        return read::mismatch(tree, id, "a text or a number as id");
+    }
+    Ok(safe(&tree.text(id)))
+}
+
+/// The text with what an id can't have replaced; `None` where nothing is left.
+pub(super) fn safe(text: &str) -> Option<String> {
+    if TaskId::parse(text).is_ok() {
+        return Some(text.to_owned());
+    }
+    let mark = |c: char| {
+        let alone = c.to_string();
+        let fits = c == ' ' || TaskId::parse(&format!("x{alone}")).is_ok();
+        if fits { c } else { '-' }
+    };
+    let made: String = text.trim().chars().map(mark).collect();
+    let made = made.trim_matches(['-', '.', '~', ' ']);
+    if made.is_empty() {
+        return None;
+    }
+    if made.len() <= MAX_BYTES {
+        return Some(made.to_owned());
+    }
+    let mut end = MAX_BYTES;
+    while !made.is_char_boundary(end) {
+        end -= 1;
+    }
+    let cut = made[..end].trim_end_matches(['-', '.', ' ']);
+    Some(format!("{cut}-{}", short_hash(text)))
+}
+
+/// An id out of the text of a task, told apart from those that are taken.
+fn derived(tree: &Tree<'_>, at: At, taken: &mut HashSet<String>) -> Option<String> {
+    let text = headline(tree, &Fields::of(tree, at), at)?;
+    let text = tree.text(text);
+    let title = text.trim().lines().next()?;
+    let base = slug(title);
+    let mut id = base.clone();
+    let mut number = 2;
+    while !taken.insert(id.clone()) {
+        id = format!("{base}-{number}");
+        number += 1;
+    }
+    Some(id)
+}
+
+/// A readable id for a title: its words, as many as fit.
+pub(super) fn slug(title: &str) -> String {
+    let title = title.to_lowercase();
+    let words = title.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let normal = words.join("-");
+    let fits = |text: &str| text.chars().count() <= MAX_CHARS && text.len() <= MAX_BYTES;
+    if normal.is_empty() {
+        return format!("task-{}", short_hash(title.trim()));
+    }
+    if fits(&normal) {
+        return normal;
+    }
+    let mut cut = String::new();
+    for word in words {
+        let longer = if cut.is_empty() {
+            word.to_owned()
+        } else {
+            format!("{cut}-{word}")
+        };
+        if !fits(&longer) {
+            break;
+        }
+        cut = longer;
+    }
+    if cut.is_empty() {
+        cut = "task".to_owned();
+    }
+    format!("{cut}-{}", short_hash(&normal))
+}
+
+fn short_hash(text: &str) -> String {
+    let hash = Sha256::digest(text.as_bytes());
+    hash.iter().take(3).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Turns what tasks say about others into the ids that these have: an id among the siblings first, then in
+/// the whole file, then a title.
+pub(super) fn resolve(tree: &Tree<'_>, layout: &Layout, tasks: &mut [Task]) {
+    if !layout.format.rules().lenient || tasks.iter().all(|task| task.links.depends_on.is_empty()) {
+        return;
+    }
+    let known: HashSet<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+    for (n, task) in tasks.iter().enumerate() {
+        let raw = loose(tree, layout.tasks[n]).ok().flatten();
+        let title = slug(&task.text.title);
+        for name in raw.into_iter().chain([title]) {
+            by_name.entry(name).or_default().push(n);
+        }
+    }
+    let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+    for n in 0..tasks.len() {
+        let meant = |on: &TaskId| -> TaskId {
+            let named = by_name
+                .get(on.as_str())
+                .or_else(|| by_name.get(&slug(on.as_str())));
+            let named: Vec<usize> = named.into_iter().flatten().copied().collect();
+            let others = || named.iter().copied().filter(|other| *other != n);
+            let parent = layout.parents[n];
+            let sibling = others().find(|other| layout.parents[*other] == parent);
+            let outermost = || others().min_by_key(|other| depth(layout, *other));
+            match sibling.filter(|_| parent.is_some()) {
+                Some(sibling) => ids[sibling].clone(),
+                None if known.contains(on) => on.clone(),
+                None => outermost().map_or_else(|| on.clone(), |other| ids[other].clone()),
+            }
+        };
+        let mut resolved: Vec<TaskId> = Vec::new();
+        for on in &tasks[n].links.depends_on {
+            let on = meant(on);
+            if !resolved.contains(&on) {
+                resolved.push(on);
+            }
+        }
+        tasks[n].links.depends_on = resolved;
+    }
+}
+
+fn depth(layout: &Layout, mut task: usize) -> usize {
+    let mut depth = 0;
+    while let Some(parent) = layout.parents[task] {
+        task = parent;
+        depth += 1;
+    }
+    depth
+}

@@ -1,0 +1,100 @@
+//! Says in a sentence what was taken for the tasks of a file and for done, where that is not plain from the
+//! usual shape, and which lists were left aside.
+
+use super::error::line_column;
+use super::fields::Field;
+use super::layout::Layout;
+use super::looks;
+use super::status::Vocabulary;
+use super::tree::Tree;
+use super::warning::{FormatWarning, Notices, WarningKind};
+use crate::task::Place;
+
+/// The sentence, such as "tasks: `features[].userStories`, 55 leaves in 12 features; done: `passes`". `None`
+/// for a file of the usual shape.
+pub(super) fn describe(tree: &Tree<'_>, layout: &Layout) -> Option<String> {
+    let rules = layout.format.rules();
+    if !rules.lenient || layout.list.is_none() || layout.tasks.is_empty() {
+        return None;
+    }
+    let without_id = |at: &&usize| looks::has_no_id(tree, **at);
+    let derived = layout.tasks.iter().filter(without_id).count();
+    let file = Vocabulary::of(tree, layout);
+    let named = layout.path.last().map_or("", String::as_str);
+    let usual_list =
+        layout.path.is_empty() || rules.own_lists.contains(&named) || named == super::layout::TASKS;
+    let done = done(&file);
+    let usual_done = matches!(done.as_str(), "`passes`" | "`status`");
+    let usual = usual_list && usual_done && derived == 0;
+    if usual && !layout.is_nested() && !layout.is_wrapped() && layout.not_read.is_empty() {
+        return None;
+    }
+    let mut said = format!("tasks: {}, {}", path(layout), counts(layout));
+    said.push_str(&format!("; done: {done}"));
+    match derived {
+        0 => {}
+        n if n == layout.tasks.len() => said.push_str("; ids: from the titles"),
+        n => said.push_str(&format!("; ids: {n} of them from the titles")),
+    }
+    Some(said)
+}
+
+fn done(file: &Vocabulary) -> String {
+    match (file.done_flag(), file.word_member()) {
+        (Some((_, name)), _) => format!("`{name}`"),
+        (None, Some(Field::State)) => "`state`".to_owned(),
+        (None, Some(_)) => "`status`".to_owned(),
+        (None, None) => "nothing says so yet, `passes` will".to_owned(),
+    }
+}
+
+fn path(layout: &Layout) -> String {
+    let mut path = layout.path.join(".");
+    for names in &layout.inner_names {
+        path.push_str("[]");
+        match &names[..] {
+            [one] => path.push_str(&format!(".{one}")),
+            several => path.push_str(&format!(".{{{}}}", several.join(","))),
+        }
+    }
+    if path.is_empty() {
+        "the list".to_owned()
+    } else {
+        format!("`{path}`")
+    }
+}
+
+fn counts(layout: &Layout) -> String {
+    let all = layout.tasks.len();
+    let leaves = (0..all).filter(|task| layout.is_leaf(*task)).count();
+    let number = |n: usize, one: &str, several: &str| {
+        let noun = if n == 1 { one } else { several };
+        format!("{n} {noun}")
+    };
+    if leaves == all {
+        return number(all, "task", "tasks");
+    }
+    let containers = match (&layout.path[..], layout.inner_names.len()) {
+        ([.., name], 1) => format!("{} {name}", all - leaves),
+        _ => number(all - leaves, "container", "containers"),
+    };
+    format!("{} in {containers}", number(leaves, "leaf", "leaves"))
+}
+
+/// Warnings about lists that look like work beside the one that was chosen.
+pub(super) fn not_read(tree: &Tree<'_>, layout: &Layout, file: u32) -> Vec<FormatWarning> {
+    let notices = Notices::default();
+    for (path, list) in &layout.not_read {
+        let (line, _) = line_column(tree.source.as_bytes(), tree.start(*list));
+        let chosen = layout.path.join(".");
+        let message = format!(
+            "the list `{path}` on line {line} looks like tasks too and is not read; the tasks are those of `{chosen}`"
+        );
+        notices.add(WarningKind::NotRead, tree.start(*list), message);
+    }
+    let place = Place {
+        file,
+        ..Place::default()
+    };
+    notices.take(None, place)
+}

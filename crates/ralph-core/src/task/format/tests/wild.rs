@@ -1,0 +1,327 @@
+//! Task lists of many shapes, made after what people have, each with what must be read from it and the lines
+//! that a completion may change. `wild.txt` holds them.
+
+use super::{diff, edit, error, id, read, set};
+use crate::task::format::{
+    Change, Document, Format, NewTask, Syntax, Tampering, append, apply, convert, parse,
+    undo_tampering,
+};
+use crate::task::{Status, Task};
+
+/// One file with what is expected of it, as `wild.txt` says it.
+struct Sample {
+    name: &'static str,
+    text: String,
+    expected: Vec<&'static str>,
+}
+
+fn samples() -> Vec<Sample> {
+    let parts = include_str!("wild.txt").split("=== ").skip(1);
+    let samples = parts.map(|part| {
+        let (name, rest) = part.split_once('\n').unwrap();
+        let (text, expected) = rest.split_once("---\n").unwrap();
+        Sample {
+            name,
+            text: text.replace("\nCRLF", "\r\n").replace("BOM", "\u{feff}"),
+            expected: expected.lines().collect(),
+        }
+    });
+    samples.collect()
+}
+
+/// The ids of tasks that hold others.
+fn containers(document: &Document) -> Vec<&str> {
+    let is_parent = |task: &&Task| {
+        let mut others = document.tasks.iter();
+        others.any(|other| other.links.parent_id.as_ref() == Some(&task.id))
+    };
+    let found = document.tasks.iter().filter(is_parent);
+    found.map(|task| task.id.as_str()).collect()
+}
+
+fn leaves(document: &Document) -> Vec<&Task> {
+    let containers = containers(document);
+    let is_leaf = |task: &&Task| !containers.contains(&task.id.as_str());
+    document.tasks.iter().filter(is_leaf).collect()
+}
+
+fn task<'d>(document: &'d Document, name: &str, of: &str) -> &'d Task {
+    let mut tasks = document.tasks.iter();
+    let found = tasks.find(|task| task.id.as_str() == of);
+    found.unwrap_or_else(|| panic!("{name}: no task {of}"))
+}
+
+#[test]
+fn every_list_is_read_and_completed_as_written_down() {
+    let samples = samples();
+    assert!(samples.len() >= 60, "{}", samples.len());
+    let mut wrong = Vec::new();
+    for sample in &samples {
+        let Sample { name, text, .. } = sample;
+        let document = match parse("prd.json", 0, text.as_bytes()) {
+            Ok(document) => document,
+            Err(error) => {
+                wrong.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
+        let mut check = |what: &str, is: String, should: String| {
+            if is != should {
+                wrong.push(format!(
+                    "{name}: {what}:\n    is     {is}\n    should {should}"
+                ));
+            }
+        };
+        let mut changed: Option<(Vec<String>, Vec<String>)> = None;
+        let (mut minus, mut plus) = (Vec::new(), Vec::new());
+        let mut said_containers = String::new();
+        for line in &sample.expected {
+            if let Some(should) = line.strip_prefix("leaves: ") {
+                let is = leaves(&document);
+                let is: Vec<String> = is
+                    .iter()
+                    .map(|t| format!("{}={}", t.id, t.status))
+                    .collect();
+                check("leaves", is.join(" "), should.to_owned());
+            } else if let Some(should) = line.strip_prefix("containers: ") {
+                should.clone_into(&mut said_containers);
+            } else if let Some((of, text)) = named(line, "says ") {
+                let said = &task(&document, name, of).text.description;
+                if !said.contains(text) {
+                    check("says", said.clone(), text.to_owned());
+                }
+            } else if let Some((of, text)) = named(line, "accepts ") {
+                let said = &task(&document, name, of).text.acceptance;
+                if !said.iter().any(|item| item == text) {
+                    check("accepts", said.join(" | "), text.to_owned());
+                }
+            } else if let Some((of, should)) = named(line, "depends ") {
+                let on = &task(&document, name, of).links.depends_on;
+                let on: Vec<&str> = on.iter().map(|id| id.as_str()).collect();
+                check("depends", on.join(" "), should.to_owned());
+            } else if let Some(of) = line.strip_prefix("complete ") {
+                let new = set("prd.json", text, of, Status::Completed);
+                let (removed, added) = diff(text, &new);
+                let plain = |lines: Vec<&str>| -> Vec<String> {
+                    lines
+                        .iter()
+                        .map(|l| l.trim_end_matches('\r').to_owned())
+                        .collect()
+                };
+                changed = Some((plain(removed), plain(added)));
+            } else if let Some(line) = line.strip_prefix("- ") {
+                minus.push(line.to_owned());
+            } else if let Some(line) = line.strip_prefix("+ ") {
+                plus.push(line.to_owned());
+            } else if let Some(should) = line.strip_prefix("reading: ") {
+                let is = document.reading.clone().unwrap_or_default();
+                if !is.contains(should) {
+                    check("reading", is, should.to_owned());
+                }
+            } else if let Some(should) = line.strip_prefix("warns: ") {
+                let warnings = document.warnings.iter();
+                let is: Vec<&str> = warnings.map(|w| w.message.as_str()).collect();
+                if !is.iter().any(|message| message.contains(should)) {
+                    check("warns", is.join(" | "), should.to_owned());
+                }
+            } else {
+                panic!("{name}: what is {line:?}?");
+            }
+        }
+        check(
+            "containers",
+            containers(&document).join(" "),
+            said_containers,
+        );
+        let warns = sample
+            .expected
+            .iter()
+            .any(|line| line.starts_with("warns: "));
+        let is = format!("{:?}", document.warnings);
+        if !warns && !document.warnings.is_empty() {
+            check("warnings", is, "none".to_owned());
+        }
+        let (removed, added) = changed.unwrap_or_else(|| panic!("{name}: nothing completed"));
+        check("removed", removed.join("\n"), minus.join("\n"));
+        check("added", added.join("\n"), plus.join("\n"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The task and the rest of a line such as `says ID: TEXT`.
+fn named<'l>(line: &'l str, word: &str) -> Option<(&'l str, &'l str)> {
+    line.strip_prefix(word)?.split_once(": ")
+}
+
+#[test]
+fn all_are_complete_once_each_leaf_is_and_the_order_does_not_matter() {
+    for Sample { name, text, .. } in samples() {
+        let document = read("prd.json", &text);
+        let ids: Vec<String> = leaves(&document).iter().map(|t| t.id.to_string()).collect();
+        let complete = |ids: &mut dyn Iterator<Item = &String>| {
+            ids.fold(text.clone(), |text, id| {
+                set("prd.json", &text, id, Status::Completed)
+            })
+        };
+        let forward = complete(&mut ids.iter());
+        assert_eq!(forward, complete(&mut ids.iter().rev()), "{name}");
+        let after = read("prd.json", &forward);
+        let open = leaves(&after)
+            .into_iter()
+            .find(|t| t.status != Status::Completed);
+        assert!(open.is_none(), "{name}: {open:?}\n{forward}");
+        let again: Vec<String> = leaves(&after).iter().map(|t| t.id.to_string()).collect();
+        assert_eq!(again, ids, "{name}");
+    }
+}
+
+#[test]
+fn every_status_that_is_written_reads_back() {
+    for Sample { name, text, .. } in samples() {
+        let document = read("prd.json", &text);
+        for leaf in leaves(&document) {
+            for status in Status::ALL {
+                let new = set("prd.json", &text, leaf.id.as_str(), status);
+                let now = read("prd.json", &new);
+                assert_eq!(now.tasks.len(), document.tasks.len(), "{name}");
+                for (was, is) in document.tasks.iter().zip(&now.tasks) {
+                    let should = if was.id == leaf.id {
+                        status
+                    } else {
+                        was.status
+                    };
+                    assert_eq!((&is.id, is.status), (&was.id, should), "{name}\n{new}");
+                    assert_eq!(is.text, was.text, "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_conversion_writes_out_ids_and_containers_or_is_refused() {
+    let mut refused = Vec::new();
+    for Sample { name, text, .. } in samples() {
+        let before = read("prd.json", &text);
+        for to in [Format::Native, Format::Prd, Format::Artefacts] {
+            let converted = match convert("prd.json", text.as_bytes(), to, Syntax::Json) {
+                Ok(converted) => converted,
+                Err(_) => {
+                    refused.push(name);
+                    continue;
+                }
+            };
+            let after = read("x.json", &converted.text);
+            let of = |document: &Document| -> Vec<_> {
+                let tasks = document.tasks.iter();
+                tasks
+                    .map(|t| {
+                        (
+                            t.id.clone(),
+                            t.links.clone(),
+                            t.status,
+                            t.text.title.clone(),
+                        )
+                    })
+                    .collect()
+            };
+            assert_eq!(of(&after), of(&before), "{name} to {to:?}");
+        }
+    }
+    refused.dedup();
+    // A second tag beside the one that is read, and values that the strict formats have no room for.
+    assert_eq!(
+        refused,
+        ["several tags with master", "odd priorities", "odd types"]
+    );
+}
+
+#[test]
+fn what_an_agent_claims_is_taken_back_in_any_shape() {
+    for Sample { name, text, .. } in samples() {
+        let document = read("prd.json", &text);
+        let open = leaves(&document)
+            .into_iter()
+            .find(|t| t.status == Status::Open);
+        let Some(open) = open else { continue };
+        let claimed = set("prd.json", &text, open.id.as_str(), Status::Completed);
+        let back = undo_tampering("prd.json", text.as_bytes(), claimed.as_bytes(), &open.id);
+        let now = read("prd.json", std::str::from_utf8(&back.bytes).unwrap());
+        let statuses = |d: &Document| -> Vec<_> { d.tasks.iter().map(|t| t.status).collect() };
+        assert_eq!(statuses(&now), statuses(&document), "{name}");
+        assert!(
+            matches!(&back.tampering[..], [Tampering::Status { task, .. }] if *task == open.id),
+            "{name}: {:?}",
+            back.tampering
+        );
+    }
+}
+
+#[test]
+fn a_new_task_is_open_and_leaves_the_others_alone() {
+    for Sample { name, text, .. } in samples() {
+        let before = read("prd.json", &text);
+        let new = NewTask {
+            id: id("NEW-1"),
+            title: "A new task".into(),
+            description: "More words".into(),
+            acceptance: vec!["it is there".into()],
+            verify: Vec::new(),
+            depends_on: Vec::new(),
+            labels: Vec::new(),
+            priority: None,
+        };
+        let bytes = append("prd.json", text.as_bytes(), &new);
+        let bytes = bytes.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let after = read("prd.json", std::str::from_utf8(&bytes).unwrap());
+        assert_eq!(after.tasks.len(), before.tasks.len() + 1, "{name}");
+        let flags = |text: &str| text.matches("\"passes\"").count();
+        let uses = flags(&text) > 0 || before.reading.is_none() || text.contains("First\"");
+        let now = String::from_utf8(bytes).unwrap();
+        assert!(uses || flags(&now) == 0, "{name}: a second flag\n{now}");
+    }
+}
+
+#[test]
+fn lists_that_could_both_be_it_are_named_with_their_lines() {
+    let text = "{\n\"bugs\": [{\"id\": 1, \"title\": \"a\", \"status\": \"open\"}],\n\"issues\": [{\"id\": 2, \"title\": \"b\", \"status\": \"open\"}]}";
+    insta::assert_snapshot!(error("a.json", text), @"a.json:2:9: expected one list of tasks, found several that could be it: `bugs` on line 2, `issues` on line 3; rename one to `tasks`");
+    let text = "{\"one\": {\"tasks\": [{\"id\": 1, \"title\": \"a\", \"status\": \"pending\"}]},\n\"two\": {\"tasks\": [{\"id\": 1, \"title\": \"a\", \"status\": \"pending\"}]}}";
+    insta::assert_snapshot!(error("a.json", text), @"a.json:1:19: expected one list of tasks, or one under `master`, found `one.tasks` on line 1, `two.tasks` on line 2");
+}
+
+#[test]
+fn a_container_without_a_status_never_gets_one() {
+    let text = r#"{"phases": [{"id": "P", "title": "p", "tasks": [{"id": "a", "title": "t", "done": false}]}]}"#;
+    let edits = [edit("P", Change::Status(Status::Completed))];
+    let failed = apply("a.json", text.as_bytes(), &edits).unwrap_err();
+    insta::assert_snapshot!(failed, @"a.json:1:13: task P: has no status of its own: the tasks in it decide");
+}
+
+#[test]
+fn a_nested_list_in_yaml_is_changed_in_place() {
+    let text = "phases:\n  - name: Build # first\n    tasks:\n      - title: One\n        completed: false\n      - title: Two\n        completed: true\n";
+    let document = read("plan.yaml", text);
+    assert_eq!(containers(&document), ["build"]);
+    assert_eq!(
+        set("plan.yaml", text, "one", Status::Completed),
+        text.replace("completed: false", "completed: true")
+    );
+}
+
+#[test]
+fn text_without_end_is_cut_and_says_so() {
+    let long = "word ".repeat(2_000);
+    let many: Vec<String> = (0..9).map(|n| format!("\"f{n}\": \"{long}\"")).collect();
+    let text = format!(
+        "[{{\"id\": \"a\", \"title\": \"t\", \"passes\": false, {}}}]",
+        many.join(", ")
+    );
+    let said = &read("a.json", &text).tasks[0].text.description;
+    assert!(said.chars().count() < 9_000, "{}", said.chars().count());
+    assert_eq!(
+        said.matches("… (cut; the rest is in the task file)")
+            .count(),
+        9
+    );
+}
