@@ -16,7 +16,11 @@ use serde::Serialize;
 
 use crate::{
     board::Board,
-    task::{Place, Status, Task, TaskId, graph::Problem},
+    task::{
+        Place, Status, Task, TaskId, VerifyCommand,
+        format::{FormatWarning, WarningKind},
+        graph::Problem,
+    },
 };
 
 /// Describes what the linter has to know beside the tasks.
@@ -51,6 +55,46 @@ impl Finding {
             hint: rule.hint().to_owned(),
         }
     }
+}
+
+/// Findings about what was read by its nearest meaning, or not at all.
+pub fn of_warnings<'w>(warnings: impl Iterator<Item = &'w FormatWarning>) -> Vec<Finding> {
+    let finding = |warning: &FormatWarning| {
+        let rule = match warning.kind {
+            WarningKind::OddValue => Rule::OddValue,
+            WarningKind::UnknownStatus => Rule::UnknownStatus,
+            WarningKind::NotRead => Rule::NotRead,
+        };
+        Finding {
+            rule,
+            severity: rule.severity(),
+            task: warning.task.clone(),
+            place: warning.place,
+            message: warning.message.clone(),
+            hint: rule.hint().to_owned(),
+        }
+    };
+    warnings.map(finding).collect()
+}
+
+/// The finding about check commands that a file names while none is configured.
+pub fn of_checks(checks: &[VerifyCommand], ctx: &LintContext) -> Option<Finding> {
+    if checks.is_empty() || ctx.configured_verify {
+        return None;
+    }
+    let rule = Rule::ChecksNotUsed;
+    let names: Vec<String> = checks.iter().map(|one| format!("`{one}`")).collect();
+    Some(Finding {
+        rule,
+        severity: rule.severity(),
+        task: None,
+        place: Place::default(),
+        message: format!(
+            "the file names checks that are not run: {}",
+            names.join(", ")
+        ),
+        hint: rule.hint().to_owned(),
+    })
 }
 
 /// All findings, those about all tasks first and the others in the order of the file. `problems` is

@@ -19,8 +19,8 @@ use std::{
 use ralph_core::{
     secret::{Redaction, hidden_flag},
     task::{
-        Place, Task, TaskId,
-        format::{self, Edit, Format, FormatError, Meta, NewTask, Splice, Syntax},
+        Place, Task, TaskId, VerifyCommand,
+        format::{self, Edit, Format, FormatError, FormatWarning, Meta, NewTask, Splice, Syntax},
         suggested::SuggestedTask,
     },
 };
@@ -47,6 +47,12 @@ pub struct SourceFile {
     pub name: String,
     pub format: Format,
     pub meta: Meta,
+    /// Things that were read by their nearest meaning, or not at all.
+    pub warnings: Vec<FormatWarning>,
+    /// Says what was taken for the tasks, where the file has not the usual shape.
+    pub reading: Option<String>,
+    /// Commands around its list that are meant to check the work, and are not run unasked.
+    pub checks: Vec<VerifyCommand>,
     /// Its path from the root, if it lies below that.
     pub(crate) inside: Option<PathBuf>,
     /// Where the file really is, if it is a link.
@@ -165,6 +171,9 @@ impl Source {
                 name,
                 format: document.format,
                 meta: document.meta,
+                warnings: document.warnings,
+                reading: document.reading,
+                checks: document.checks,
                 link,
                 bytes,
                 stamp,
@@ -209,12 +218,42 @@ impl Source {
 
     /// The file, line and column of a task, for a person.
     pub fn place(&self, task: &Task) -> String {
-        let Some(file) = self.files.get(task.place.file as usize) else {
+        self.shown(task.place)
+    }
+
+    /// The file, line and column of a place, for a person.
+    fn shown(&self, place: Place) -> String {
+        let Some(file) = self.files.get(place.file as usize) else {
             return self.name.clone();
         };
-        let offset = file.offset_now(task.place.offset as usize);
+        let offset = file.offset_now(place.offset as usize);
         let (line, column) = format::line_column(&file.bytes, offset.unwrap_or_default());
         format!("{}:{line}:{column}", file.name)
+    }
+
+    /// Says for each file without the usual shape what was taken for its tasks.
+    pub fn readings(&self) -> Vec<String> {
+        let said = self.files.iter().filter_map(|file| {
+            let reading = file.reading.as_ref()?;
+            Some(format!("{}: {reading}", file.name))
+        });
+        said.collect()
+    }
+
+    /// Things in the files that were read by their nearest meaning, or not at all.
+    pub fn warnings(&self) -> impl Iterator<Item = &FormatWarning> {
+        self.files.iter().flat_map(|file| &file.warnings)
+    }
+
+    /// The warnings in sentences, each with its place.
+    pub fn warning_sentences(&self) -> impl Iterator<Item = String> {
+        self.warnings().map(|warning| {
+            let place = self.shown(warning.place);
+            match &warning.task {
+                Some(task) => format!("{place}: task {task}: {}", warning.message),
+                None => format!("{place}: {}", warning.message),
+            }
+        })
     }
 
     /// Returns whether anything was written since it was read. Looks at the files' state, not their text.

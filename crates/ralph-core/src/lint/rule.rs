@@ -36,6 +36,10 @@ named! {
         NoVerify = "no-verify",
         NoFiles = "no-files",
         TooLarge = "too-large",
+        OddValue = "odd-value",
+        UnknownStatus = "unknown-status",
+        NotRead = "not-read",
+        ChecksNotUsed = "checks-not-used",
     }
 }
 
@@ -112,6 +116,16 @@ impl Rule {
             Self::TooLarge => (
                 Warning,
                 "split it into tasks that one agent can finish in one go",
+            ),
+            Self::OddValue => (Warning, "write the value that the field expects"),
+            Self::UnknownStatus => (Warning, "use one of these words"),
+            Self::ChecksNotUsed => (
+                Warning,
+                "put them under `verification.commands` in ralph.yaml; `ralph init` does so",
+            ),
+            Self::NotRead => (
+                Warning,
+                "move what is work into the list that is read, or leave it as it is",
             ),
         }
     }

@@ -25,6 +25,7 @@
 
 mod append;
 mod artefacts;
+mod checks;
 mod convert;
 mod edit;
 mod error;
@@ -64,7 +65,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, Task};
+use super::{Place, Task, VerifyCommand};
 use error::{Fault, FormatResult};
 use layout::Layout;
 use story::StoryAt;
@@ -93,6 +94,8 @@ pub struct Document {
     pub warnings: Vec<FormatWarning>,
     /// Says what was taken for the tasks and for done, where the file has not the usual shape.
     pub reading: Option<String>,
+    /// Commands around the list that are meant to check the work. They are never run unasked.
+    pub checks: Vec<VerifyCommand>,
 }
 
 /// Describes what a file says about the project as a whole.
@@ -119,6 +122,7 @@ fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> FormatResult<D
             tasks: Vec::new(),
             warnings: Vec::new(),
             reading: None,
+            checks: Vec::new(),
         });
     };
     let layout = layout::detect(&tree)?;
@@ -130,6 +134,7 @@ fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> FormatResult<D
         syntax: tree.syntax,
         meta: layout::meta(&tree, &layout),
         reading: reading::describe(&tree, &layout),
+        checks: checks::of(&tree, &layout),
         warnings,
         tasks,
     })
@@ -165,7 +170,7 @@ fn parse_tasks(
         warnings.extend(notices.take(Some(&task.id), place));
         tasks.push(task);
     }
-    ids::resolve(tree, layout, &mut tasks);
+    ids::resolve(tree, layout, &mut tasks, warnings);
     Ok(tasks)
 }
 
@@ -196,7 +201,7 @@ pub fn parse_loosely(file_name: &str, bytes: &[u8]) -> Vec<Task> {
                 tasks[position].links.parent_id = Some(tasks[parent].id.clone());
             }
         }
-        ids::resolve(&tree, &layout, &mut tasks);
+        ids::resolve(&tree, &layout, &mut tasks, &mut Vec::new());
     }
     tasks
 }

@@ -107,6 +107,9 @@ pub struct LoopRequest {
     pub allowance: AllowanceStart,
 }
 
+/// Remarks on task files that are shown when a loop starts.
+const MOST_ODD: usize = 3;
+
 impl LoopRunner {
     /// Opens everything that a loop needs, and writes its row. An error until then leaves no loop behind.
     pub(super) async fn begin(setup: Setup) -> Result<(Self, Start), LoopFailure> {
@@ -700,6 +703,20 @@ impl LoopRunner {
         )
     }
 
+    /// Things in the task files that were read by their nearest meaning, the first of them in full.
+    fn odd_in_tasks(&self) -> Vec<String> {
+        let source = &self.board.source;
+        let all = source.warnings().count();
+        let mut said: Vec<String> = source.warning_sentences().take(MOST_ODD).collect();
+        if all > said.len() {
+            said.push(format!(
+                "{} more in the task files; `ralph lint` lists them",
+                all - said.len()
+            ));
+        }
+        said
+    }
+
     fn announce(&mut self, start: Start) {
         let Start {
             resumed,
@@ -733,10 +750,10 @@ impl LoopRunner {
                 ),
             }),
         }
-        for message in notices {
+        for message in self.board.source.readings().into_iter().chain(notices) {
             self.tell(&Event::Notice { message });
         }
-        for message in warnings {
+        for message in self.odd_in_tasks().into_iter().chain(warnings) {
             self.tell(&Event::Warning { message });
         }
         let warnings = [

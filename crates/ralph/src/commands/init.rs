@@ -73,7 +73,8 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
     if args.prd {
         prd::refuse_others(checked.as_ref())?;
     }
-    write::config(project, args)?;
+    let tasks = checked.as_ref().map(|checked| &checked.source);
+    write::config(project, args, tasks)?;
     write::folder(project)?;
     if args.prd {
         if checked.is_none() {

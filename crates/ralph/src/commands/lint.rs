@@ -6,7 +6,7 @@ use std::{fmt::Display, path::PathBuf, process::ExitCode};
 
 use ralph_core::{
     board::Board,
-    lint::{Finding, LintContext, Severity, lint},
+    lint::{Finding, LintContext, Severity, lint, of_checks, of_warnings},
     sanitize::one_line,
     task::{TaskId, format::FormatError, graph::Graph},
 };
@@ -45,6 +45,9 @@ struct LintReport {
     tasks: usize,
     errors: usize,
     warnings: usize,
+    /// Says for each file without the usual shape what was taken for its tasks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reading: Vec<String>,
     findings: Vec<Shown>,
 }
 
@@ -71,7 +74,10 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
             let context = LintContext {
                 configured_verify: !project.config().verification.commands.is_empty(),
             };
-            let findings = lint(&board, &problems, &context);
+            let mut findings = of_warnings(source.warnings());
+            let files = source.files().iter();
+            findings.extend(files.filter_map(|file| of_checks(&file.checks, &context)));
+            findings.extend(lint(&board, &problems, &context));
             LintReport::new(&source, board.graph().tasks().len(), findings)
         }
         // A file that can't be read has one thing wrong with it, and a place.
@@ -89,7 +95,7 @@ impl LintReport {
         let shown = findings.into_iter().map(|finding| {
             let at = places.of(finding.place);
             // What is about all tasks is about no place in the file.
-            let placed = finding.task.is_some();
+            let placed = finding.task.is_some() || finding.place.offset > 0;
             Shown {
                 rule: finding.rule.to_string(),
                 severity: finding.severity,
@@ -105,7 +111,11 @@ impl LintReport {
                 hint: finding.hint,
             }
         });
-        Self::of(source.name(), tasks, shown.collect())
+        let shown = shown.collect();
+        Self {
+            reading: source.readings(),
+            ..Self::of(source.name(), tasks, shown)
+        }
     }
 
     fn of_file(source: &str, error: FormatError) -> Self {
@@ -129,6 +139,7 @@ impl LintReport {
             tasks,
             errors: of(Severity::Error),
             warnings: of(Severity::Warning),
+            reading: Vec::new(),
             findings,
         }
     }
@@ -140,6 +151,9 @@ impl LintReport {
         }
         if !self.findings.is_empty() {
             text.push('\n');
+        }
+        for reading in &self.reading {
+            text.push_str(&format!("{}\n", one_line(reading, usize::MAX)));
         }
         text.push_str(&self.summary());
         text

@@ -88,3 +88,60 @@ fn a_folder_of_files_is_linted_with_the_place_in_each() {
         "{ran:?}"
     );
 }
+
+#[test]
+fn a_list_of_another_shape_is_said_to_be_read_and_odd_values_have_their_line() {
+    let repo = TestRepo::new();
+    repo.file("ralph.yaml", "verification:\n  commands: [[\"true\"]]\n");
+    let story = |id: &str, more: &str| {
+        format!(
+            r#"{{"id": "{id}", "title": "Show {id} in the cart", "description": "Show the number of items of {id} in src/cart.rs, as the header does.", "acceptance": ["`cart {id}` prints 3"], {more}}}"#
+        )
+    };
+    let text = format!(
+        "{{\"features\": [\n{{\"id\": \"F1\", \"title\": \"Cart\", \"userStories\": [\n{},\n{}\n]}}],\n\"bugs\": [{{\"id\": 1, \"title\": \"x\", \"status\": \"open\"}}]}}\n",
+        story("A", r#""priority": "tracer-bullet", "passes": true"#),
+        story("B", r#""status": "purple", "passes": false"#),
+    );
+    repo.file("prd.json", &text);
+    let ran = ralph(&repo, &["lint"]);
+    let said = ran.text(0);
+    for line in [
+        "prd.json:6:9: warning[not-read] the list `bugs` on line 6 looks like tasks too and is not read; the tasks are those of `features`\n",
+        "warning[odd-value] task A: expected an integer as priority (1 goes before 2), found the text \"tracer-bullet\"; it is not read\n",
+        "warning[unknown-status] task B: expected a status (open, in_progress, completed, blocked, failed, skipped), found \"purple\", which counts as open\n",
+        "prd.json: tasks: `features[].userStories`, 2 leaves in 1 container; done: `passes`\n",
+        "prd.json: 3 tasks, 0 errors, 3 warnings\n",
+    ] {
+        assert!(said.contains(line), "{line}\n{said}");
+    }
+    assert!(said.contains("\nprd.json:3:"), "{said}");
+    let json = ralph(&repo, &["lint", "--json"]).json(0);
+    let reading =
+        "prd.json: tasks: `features[].userStories`, 2 leaves in 1 container; done: `passes`";
+    assert_eq!(json["reading"], json!([reading]));
+    let listed = ralph(&repo, &["tasks", "list", "--json"]).json(0);
+    assert_eq!(listed["reading"], json!([reading]));
+    assert_eq!(listed["warnings"].as_array().unwrap().len(), 3);
+    assert!(ralph(&repo, &["tasks", "list"]).text(0).contains(reading));
+}
+
+#[test]
+fn checks_that_the_file_names_are_offered_by_lint_and_init_and_not_run() {
+    let repo = TestRepo::new();
+    let text = r#"{"qualityGates": ["All tests pass", "./gate --all"], "userStories": [{"id": "a", "title": "Show the cart", "passes": false}]}"#;
+    repo.file("prd.json", text);
+    let said = ralph(&repo, &["lint"]).text(0).to_owned();
+    assert!(
+        said.contains(
+            "warning[checks-not-used] the file names checks that are not run: `./gate --all`\n"
+        ),
+        "{said}"
+    );
+    let said = ralph(&repo, &["init"]).text(0).to_owned();
+    assert!(said.contains("./gate --all"), "{said}");
+    assert!(said.contains("prd.json names it"), "{said}");
+    assert!(repo.read("ralph.yaml").contains("./gate --all"));
+    let said = ralph(&repo, &["lint"]).text(0).to_owned();
+    assert!(!said.contains("checks-not-used"), "{said}");
+}

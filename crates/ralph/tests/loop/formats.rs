@@ -246,3 +246,46 @@ fn a_wrong_graph_is_refused_with_the_whole_path() {
         assert_eq!(project.repo.branch(), "refs/heads/main");
     }
 }
+
+#[test]
+fn inner_items_without_ids_are_worked_through_and_the_outer_list_is_never_enough() {
+    check(&Case {
+        name: "phases",
+        file: "prd.json",
+        text: "{\n  \"phases\": [\n    {\"name\": \"Prepare\", \"done\": true, \"tasks\": [\n      {\"title\": \"Write one\", \"completed\": true},\n      {\"title\": \"Write two\", \"completed\": false}\n    ]},\n    {\"name\": \"Build\", \"done\": true, \"tasks\": [\n      {\"title\": \"Write two\", \"completed\": false}\n    ]}\n  ]\n}\n",
+        order: &["write-two", "write-two-2"],
+        diffs: &[
+            &[
+                "-      {\"title\": \"Write two\", \"completed\": false}",
+                "+      {\"title\": \"Write two\", \"completed\": true}",
+            ],
+            &[
+                "-      {\"title\": \"Write two\", \"completed\": false}",
+                "+      {\"title\": \"Write two\", \"completed\": true}",
+            ],
+        ],
+    });
+}
+
+#[test]
+fn the_start_of_a_run_says_how_a_list_of_another_shape_was_read() {
+    let project = Project::new()
+        .config("verification:\n  commands:\n    - [\"true\"]\n")
+        .command(AGENT);
+    let text = "[\n  {\"title\": \"Write one\", \"done\": false, \"priority\": 1.5}\n]\n";
+    project.repo.file("prd.json", text).commit("tasks");
+    let ran = project.run(&["prd.json"]).expect(0);
+    let has = |name: &str, message: &str| {
+        let mut events = ran.named(name).into_iter();
+        let found = events.any(|event| event["message"] == message);
+        assert!(found, "{name} {message}\n{}", ran.all());
+    };
+    has(
+        "notice",
+        "prd.json: tasks: the list, 1 task; done: `done`; ids: from the titles",
+    );
+    has(
+        "warning",
+        "prd.json:2:53: task write-one: expected an integer as priority, found 1.5; it counts as 2",
+    );
+}

@@ -14,6 +14,7 @@ use super::layout::Layout;
 use super::looks::headline;
 use super::read;
 use super::tree::{At, Kind, Tree};
+use super::warning::{FormatWarning, Notices, WarningKind};
 use crate::task::{Task, TaskId};
 
 /// The longest derived id, in characters, without what tells equal ones apart.
@@ -51,7 +52,11 @@ pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Vec<FormatResult<TaskId>> 
                 }
                 _ => own.clone(),
             }),
-            Ok(None) => derived(tree, layout.tasks[n], &mut taken),
+            Ok(None) => {
+                let at = layout.tasks[n];
+                let base = named(tree, at).or_else(|| numbered(tree, at, layout.is_leaf(n)));
+                base.map(|base| free(base, &mut taken))
+            }
         };
         let at = layout.tasks[n];
         found.push(match text {
@@ -133,19 +138,32 @@ pub(super) fn safe(text: &str) -> Option<String> {
     Some(format!("{cut}-{}", short_hash(text)))
 }
 
-/// An id out of the text of a task, told apart from those that are taken.
-fn derived(tree: &Tree<'_>, at: At, taken: &mut HashSet<String>) -> Option<String> {
+/// An id out of the text of a task.
+fn named(tree: &Tree<'_>, at: At) -> Option<String> {
     let text = headline(tree, &Fields::of(tree, at), at)?;
     let text = tree.text(text);
-    let title = text.trim().lines().next()?;
-    let base = slug(title);
+    text.trim().lines().next().map(slug)
+}
+
+/// An id out of the first number of a container that has no text, such as `phase-1`.
+fn numbered(tree: &Tree<'_>, at: At, is_leaf: bool) -> Option<String> {
+    if is_leaf || tree.kind(at) != Kind::Map {
+        return None;
+    }
+    let mut members = tree.members(at);
+    let (key, number) = members.find(|(_, value)| tree.kind(*value) == Kind::Number)?;
+    Some(slug(&format!("{} {}", tree.text(key), tree.text(number))))
+}
+
+/// The id, with a number behind it if it is taken.
+fn free(base: String, taken: &mut HashSet<String>) -> String {
     let mut id = base.clone();
     let mut number = 2;
     while !taken.insert(id.clone()) {
         id = format!("{base}-{number}");
         number += 1;
     }
-    Some(id)
+    id
 }
 
 /// A readable id for a title: its words, as many as fit.
@@ -188,11 +206,66 @@ fn short_hash(text: &str) -> String {
 }
 
 /// Turns what tasks say about others into the ids that these have: an id among the siblings first, then in
-/// the whole file, then a title.
-pub(super) fn resolve(tree: &Tree<'_>, layout: &Layout, tasks: &mut [Task]) {
-    if !layout.format.rules().lenient || tasks.iter().all(|task| task.links.depends_on.is_empty()) {
+/// the whole file, then a title. A condition in words is no task: it becomes text.
+pub(super) fn resolve(
+    tree: &Tree<'_>,
+    layout: &Layout,
+    tasks: &mut [Task],
+    warnings: &mut Vec<FormatWarning>,
+) {
+    if tasks.iter().all(|task| task.links.depends_on.is_empty()) {
         return;
     }
+    if layout.format.rules().lenient {
+        resolve_names(tree, layout, tasks);
+    }
+    let known: HashSet<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+    for (n, task) in tasks.iter_mut().enumerate() {
+        if task.links.depends_on.iter().any(|on| !known.contains(on)) {
+            let fields = Fields::of(tree, layout.tasks[n]);
+            let at = fields.get(tree, Field::After);
+            if let Some(at) = at {
+                take_conditions(tree, at, task, &known, warnings);
+            }
+        }
+    }
+}
+
+/// Takes what is no id out of the dependencies that stand under a name which people also use for prose.
+fn take_conditions(
+    tree: &Tree<'_>,
+    at: At,
+    task: &mut Task,
+    known: &HashSet<TaskId>,
+    warnings: &mut Vec<FormatWarning>,
+) {
+    let name = tree.text(at - 1);
+    let mut texts = Vec::new();
+    if read::loose_ids(tree, at, &mut texts).is_err() {
+        return;
+    }
+    let is_prose = |text: &str| name == "prerequisites" || text.contains(char::is_whitespace);
+    for text in texts.iter().filter(|text| is_prose(text)) {
+        let id = safe(text).and_then(|id| TaskId::parse(&id).ok());
+        let Some(id) = id.filter(|id| !known.contains(id)) else {
+            continue;
+        };
+        let before = task.links.depends_on.len();
+        task.links.depends_on.retain(|on| *on != id);
+        if task.links.depends_on.len() == before {
+            continue;
+        }
+        let said = &mut task.text.description;
+        said.push_str(&format!("\n\nPrerequisites: {text}"));
+        let shown = shorten(text, 60);
+        let message = format!("\"{shown}\" is no task of this file; it is read as text");
+        let notices = Notices::default();
+        notices.add(WarningKind::OddValue, tree.start(at), message);
+        warnings.extend(notices.take(Some(&task.id), task.place));
+    }
+}
+
+fn resolve_names(tree: &Tree<'_>, layout: &Layout, tasks: &mut [Task]) {
     let known: HashSet<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
     let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
     for (n, task) in tasks.iter().enumerate() {

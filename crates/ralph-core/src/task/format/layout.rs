@@ -231,7 +231,11 @@ fn candidates(tree: &Tree<'_>, map: At, path: &[String]) -> Vec<Candidate> {
 }
 
 fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
-    let here = candidates(tree, root, &[]);
+    let mut here = candidates(tree, root, &[]);
+    // The name says that it is work, even if its items say no more than a title.
+    here.iter_mut()
+        .filter(|c| c.rank == OTHER)
+        .for_each(|c| c.looks.work |= c.looks.titled);
     let one_task = tree.member(root, "id").is_some();
     let mut chosen = best_known(&here);
     if chosen.is_none() {
@@ -257,8 +261,10 @@ fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
     if chosen.rank >= OTHER || layout.is_wrapped() {
         layout.format = lenient();
     }
+    let tags = in_objects(tree, root).filter(|other| other.rank <= OTHER);
     let marked = here
         .into_iter()
+        .chain(tags)
         .filter(|other| other.list != chosen.list && other.looks.work && other.looks.marked);
     let marked = marked.map(|other| (other.path.join("."), other.list));
     layout.not_read.extend(marked);
@@ -268,7 +274,9 @@ fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
 /// The list of objects that a format's name names, one that says how its items stand before others.
 fn best_known(all: &[Candidate]) -> Option<Candidate> {
     let known = all.iter().filter(|c| c.is_known() && c.looks.objects);
-    known.min_by_key(|c| (!c.looks.marked, c.rank)).cloned()
+    known
+        .min_by_key(|c| (!c.looks.marked, !c.looks.work, c.rank))
+        .cloned()
 }
 
 /// The only list under another name whose items look like work.
@@ -297,6 +305,13 @@ fn best_other<'c>(
             Err(Fault::at(tree.start(first.list), message))
         }
     }
+}
+
+/// The lists inside of objects at the root.
+fn in_objects(tree: &Tree<'_>, root: At) -> impl Iterator<Item = Candidate> {
+    let maps = tree.members(root);
+    let maps = maps.filter(|(_, at)| tree.kind(*at) == Kind::Map);
+    maps.flat_map(|(key, map)| candidates(tree, map, &[tree.text(key).into_owned()]))
 }
 
 /// The list inside of an object at the root, such as a tag.

@@ -22,6 +22,13 @@ pub(super) const HEADLINES: &[&str] = &[
     "content",
     "issue",
     "what",
+    "epic",
+    "phase",
+    "milestone",
+    "section",
+    "module",
+    "group",
+    "category",
 ];
 
 /// Describes what the items of a list look like.

@@ -60,6 +60,7 @@ fn read_status(said: &StatusMembers<'_, '_>) -> FormatResult<Status> {
     let skipped = said.flag(Field::Skipped)?;
     let blocked = said.flag(Field::Blocked)? == Some(true);
     let word = said.word_in_flag().or(said.word);
+    said.warn_of_contradictions(passes)?;
     Ok(match (passes, skipped, word) {
         (Some(true), _, _) => Status::Completed,
         (_, Some(true), _) => Status::Skipped,

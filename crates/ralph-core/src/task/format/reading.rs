@@ -75,7 +75,7 @@ fn counts(layout: &Layout) -> String {
         return number(all, "task", "tasks");
     }
     let containers = match (&layout.path[..], layout.inner_names.len()) {
-        ([.., name], 1) => format!("{} {name}", all - leaves),
+        ([.., name], 1) if all - leaves > 1 => format!("{} {name}", all - leaves),
         _ => number(all - leaves, "container", "containers"),
     };
     format!("{} in {containers}", number(leaves, "leaf", "leaves"))

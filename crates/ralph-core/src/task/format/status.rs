@@ -101,6 +101,30 @@ impl<'t, 'a> StatusMembers<'t, 'a> {
         (self.tree.kind(at) == Kind::Text).then(|| synonym(&self.tree.text(at)))?
     }
 
+    /// Warns where another member says done and the flag that counts says that it is not.
+    pub(super) fn warn_of_contradictions(&self, flag: Option<bool>) -> FormatResult<()> {
+        if flag != Some(false) {
+            return Ok(());
+        }
+        let counts = self.at(Field::Passes).or(self.at(Field::Done));
+        let counts = counts.map_or_else(String::new, |at| self.tree.text(at - 1).into_owned());
+        let but = format!("but `{counts}` is false, which counts");
+        if let (Some(_), Some(other)) = (self.at(Field::Passes), self.at(Field::Done))
+            && self.flag(Field::Done)? == Some(true)
+        {
+            let name = self.tree.text(other - 1);
+            let message = format!("`{name}` is true, {but}");
+            let offset = self.tree.start(other);
+            self.notices.add(WarningKind::OddValue, offset, message);
+        }
+        if let (Some(Status::Completed), Some(at)) = (self.word, has_word(self.tree, self.fields)) {
+            let message = format!("its status says completed, {but}");
+            let offset = self.tree.start(at);
+            self.notices.add(WarningKind::OddValue, offset, message);
+        }
+        Ok(())
+    }
+
     /// Returns the meaning of a status word that stands where true or false belongs.
     pub(super) fn word_in_flag(&self) -> Option<Status> {
         let flags = [Field::Passes, Field::Done].into_iter();
@@ -302,7 +326,13 @@ const SYNONYMS: [(Status, &str); 6] = [
 
 /// The status that a word means to people.
 pub(super) fn synonym(word: &str) -> Option<Status> {
-    let word = word.trim().to_lowercase().replace(['-', ' '], "_");
+    let word = word.trim();
+    if matches!(word, "✅" | "✔" | "✔️" | "☑") {
+        return Some(Status::Completed);
+    }
+    // Some tools put a picture before the word.
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let word = word.to_lowercase().replace(['-', ' '], "_");
     SYNONYMS
         .iter()
         .find(|(_, words)| words.split(' ').any(|known| known == word))

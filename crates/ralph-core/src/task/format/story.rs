@@ -9,7 +9,7 @@ use super::fields::{Field, Fields};
 use super::tree::{At, Kind, Tree};
 use super::warning::{Notices, WarningKind};
 use super::{ids, looks, read, status};
-use crate::task::{Attempts, Place, Task, TaskId, TaskLinks, TaskText};
+use crate::task::{Attempts, Place, Task, TaskId, TaskLinks, TaskText, VerifyCommand};
 
 /// Members that belong to what a task says, and the heading each gets behind the description.
 const SECTIONS: [(Field, &str); 5] = [
@@ -82,7 +82,7 @@ impl Story<'_, '_> {
                 depends_on,
             },
             status: status::parse(self.tree, self.of.format, &self.fields, self.of.notices)?,
-            verify: self.get(Field::Verify, read::commands)?.unwrap_or_default(),
+            verify: self.verify()?,
             area: self.area(&labels)?,
             labels,
             priority: self.priority()?,
@@ -91,6 +91,25 @@ impl Story<'_, '_> {
             updated_at: self.get(Field::UpdatedAt, read::time)?,
             place,
         })
+    }
+
+    /// The commands of the task's own. What can't be a command is an error: nothing is left out of what
+    /// verifies. Only an object of another tool is text.
+    fn verify(&self) -> FormatResult<Vec<VerifyCommand>> {
+        let Some(at) = self.fields.get(self.tree, Field::Verify) else {
+            return Ok(Vec::new());
+        };
+        match read::commands(self.tree, at) {
+            Err(fault) if self.is_verify_text(at) => {
+                self.of.notices.add_fault(*fault, "it is read as text");
+                Ok(Vec::new())
+            }
+            commands => commands,
+        }
+    }
+
+    fn is_verify_text(&self, at: At) -> bool {
+        self.lenient && self.tree.kind(at) == Kind::Map && read::commands(self.tree, at).is_err()
     }
 
     fn labels(&self) -> FormatResult<Vec<String>> {
@@ -176,7 +195,15 @@ impl Story<'_, '_> {
         let at = self.fields.get(self.tree, Field::ParentId);
         let at =
             at.filter(|at| self.tree.kind(*at) != Kind::Text || !self.tree.text(*at).is_empty());
-        at.map(|at| read::id(self.tree, at)).transpose()
+        let safe = |at: At| {
+            let text = ids::safe(&self.tree.text(at)).filter(|_| self.lenient)?;
+            TaskId::parse(&text).ok()
+        };
+        match at.and_then(safe) {
+            Some(parent) => Ok(Some(parent)),
+            None if self.lenient => Ok(None),
+            None => at.map(|at| read::id(self.tree, at)).transpose(),
+        }
     }
 
     fn area(&self, labels: &[String]) -> FormatResult<Option<String>> {
@@ -287,7 +314,10 @@ impl Story<'_, '_> {
         let mut left = MAX_OTHER_TEXT;
         for (key, value) in self.tree.members(self.of.at) {
             let name = self.tree.text(key);
-            let known = Field::of(&name).is_some();
+            let known = match Field::of(&name) {
+                Some(Field::Verify) => !self.is_verify_text(value),
+                field => field.is_some(),
+            };
             let plain = matches!(
                 self.tree.kind(value),
                 Kind::Null | Kind::True | Kind::False | Kind::Number

@@ -1,8 +1,8 @@
 //! Describes what an agent did to the task file while it ran, undone as far as it is not the agent's to do.
 //!
-//! A claim is not evidence: how tasks stand and what they ask for is put back as it was. Notes and fields
-//! that ralph does not know stay. A new task is a suggestion: it is taken out, and [`added_tasks`] tells it.
-//! Decides nothing about the task itself.
+//! A claim is not evidence: how tasks stand and what they ask for, which is all their text, is put back as it
+//! was. Notes stay, and so do fields without text that ralph does not know. A new task is a suggestion: it is
+//! taken out, and [`added_tasks`] tells it. Decides nothing about the task itself.
 
 use std::collections::HashMap;
 

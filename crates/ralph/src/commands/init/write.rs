@@ -3,11 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
-    config::{InitPlan, guess_prepare, guess_verify, render_ralph_yaml},
+    config::{Guess, GuessKind, InitPlan, guess_prepare, guess_verify, render_ralph_yaml},
     sanitize::one_line,
     task::TaskId,
 };
-use ralph_engine::{dot_ralph, settings::read_project_files, source::write_atomically};
+use ralph_engine::{
+    dot_ralph,
+    settings::read_project_files,
+    source::{Source, write_atomically},
+};
 
 use super::Args;
 use crate::{
@@ -18,7 +22,11 @@ use crate::{
 };
 
 /// `ralph.yaml`, unless there is one that is to be kept.
-pub(super) fn config(project: &Project, args: &Args) -> Result<(), CommandError> {
+pub(super) fn config(
+    project: &Project,
+    args: &Args,
+    tasks: Option<&Source>,
+) -> Result<(), CommandError> {
     let file = config_file(project);
     if file.exists() && !args.force {
         say("kept", &project.shown(&file), "`--force` overwrites it");
@@ -30,8 +38,20 @@ pub(super) fn config(project: &Project, args: &Args) -> Result<(), CommandError>
     let folder = &project.settings.project.root;
     let files = read_project_files(folder)
         .map_err(|error| CommandError::user(format!("can't read {}: {error}", folder.display())))?;
+    let mut guesses = guess_verify(&files);
+    for file in tasks.iter().flat_map(|source| source.files()) {
+        for check in &file.checks {
+            if !guesses.iter().any(|known| known.command.is_same_as(check)) {
+                guesses.push(Guess {
+                    command: check.clone(),
+                    kind: GuessKind::Test,
+                    why: format!("{} names it", file.name),
+                });
+            }
+        }
+    }
     let plan = InitPlan {
-        guesses: guess_verify(&files),
+        guesses,
         prepare: guess_prepare(&files),
         agent: None,
         tasks_source: args.tasks.as_ref().map(|path| relative(project, path)),

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use ralph_core::{board::Board, task::Status};
+use ralph_core::{board::Board, sanitize::one_line, task::Status};
 use serde::Serialize;
 
 use super::view::{self, Kind, TaskView};
@@ -11,7 +11,7 @@ use crate::{
     error::CommandError,
     output,
     project::{self, Project},
-    view::{Table, Tone, cell, places::Places},
+    view::{Table, Tone, cell, paint, places::Places},
 };
 
 #[derive(Debug, clap::Args)]
@@ -40,8 +40,17 @@ fn parse_status(text: &str) -> Result<Status, String> {
 #[derive(Debug, Serialize)]
 struct Listed<'a> {
     source: &'a str,
+    /// Says for each file without the usual shape what was taken for its tasks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reading: Vec<String>,
+    /// Things that were read by their nearest meaning, or not at all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     tasks: Vec<TaskView<'a>>,
 }
+
+/// Warnings about the task files that are shown.
+const MOST_WARNINGS: usize = 5;
 
 /// Blockers that a line names.
 const MOST_BLOCKERS: usize = 3;
@@ -66,9 +75,27 @@ pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         .collect();
     let listed = Listed {
         source: source.name(),
+        reading: source.readings(),
+        warnings: source.warning_sentences().collect(),
         tasks,
     };
-    output::show(args.json, &listed, || render(&listed.tasks, &board))?;
+    output::show(args.json, &listed, || {
+        let mut text = render(&listed.tasks, &board);
+        for reading in &listed.reading {
+            let reading = paint(Tone::Faint, &one_line(reading, usize::MAX));
+            text.push_str(&format!("{reading}\n"));
+        }
+        text
+    })?;
+    if !args.json {
+        for warning in listed.warnings.iter().take(MOST_WARNINGS) {
+            output::print_warning(&one_line(warning, usize::MAX));
+        }
+        let more = listed.warnings.len().saturating_sub(MOST_WARNINGS);
+        if more > 0 {
+            output::print_warning(&format!("{more} more; `ralph lint` lists them"));
+        }
+    }
     if !problems.is_empty() {
         let many = problems.len();
         output::print_warning(&format!(

@@ -1,5 +1,7 @@
 //! Task lists of many shapes, made after what people have, each with what must be read from it and the lines
-//! that a completion may change. `wild.txt` holds them.
+//! that a completion may change. `wild.txt` holds them. Files made at random from the same parts follow.
+
+use proptest::prelude::*;
 
 use super::{diff, edit, error, id, read, set};
 use crate::task::format::{
@@ -229,10 +231,16 @@ fn a_conversion_writes_out_ids_and_containers_or_is_refused() {
         }
     }
     refused.dedup();
-    // A second tag beside the one that is read, and values that the strict formats have no room for.
+    // A second tag beside the one that is read, and what the strict formats have no room for.
     assert_eq!(
         refused,
-        ["several tags with master", "odd priorities", "odd types"]
+        [
+            "several tags with master",
+            "odd priorities",
+            "odd types",
+            "prerequisites in words",
+            "verify as an object"
+        ]
     );
 }
 
@@ -276,7 +284,10 @@ fn a_new_task_is_open_and_leaves_the_others_alone() {
         let after = read("prd.json", std::str::from_utf8(&bytes).unwrap());
         assert_eq!(after.tasks.len(), before.tasks.len() + 1, "{name}");
         let flags = |text: &str| text.matches("\"passes\"").count();
-        let uses = flags(&text) > 0 || before.reading.is_none() || text.contains("First\"");
+        let reading = before
+            .reading
+            .unwrap_or_else(|| "nothing says so yet".into());
+        let uses = flags(&text) > 0 || reading.contains("nothing says so yet");
         let now = String::from_utf8(bytes).unwrap();
         assert!(uses || flags(&now) == 0, "{name}: a second flag\n{now}");
     }
@@ -324,4 +335,114 @@ fn text_without_end_is_cut_and_says_so() {
             .count(),
         9
     );
+}
+
+#[test]
+fn check_commands_around_the_list_are_told_and_sentences_are_not() {
+    let text = r#"{"verifyCommand": "./check --all", "qualityGates": ["All tests pass", "npm test", {"command": "npm run lint"}], "qualityChecks": {"types": "tsc --noEmit"}, "test_command": ["npm test"], "userStories": [{"id": "a", "title": "t", "passes": false}]}"#;
+    let checks = read("prd.json", text).checks;
+    let shown: Vec<String> = checks.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        ["./check --all", "npm test", "npm run lint", "tsc --noEmit"]
+    );
+}
+
+/// A file made of parts that people combine, and the number of its leaves.
+fn made() -> impl Strategy<Value = (String, usize)> {
+    let list = prop::sample::select(vec![
+        "userStories",
+        "stories",
+        "features",
+        "tasks",
+        "items",
+        "bugs",
+        "phases",
+        "chunks",
+        "",
+    ]);
+    let inner = prop::sample::select(vec!["tasks", "subtasks", "userStories", "issues"]);
+    let done = prop::sample::select(vec![
+        ("passes", ["false", "true"]),
+        ("completed", ["false", "true"]),
+        ("done", ["false", "true"]),
+        ("is_done", ["false", "true"]),
+        ("status", ["\"todo\"", "\"done\""]),
+        ("status", ["\"pending\"", "\"completed\""]),
+        ("state", ["\"open\"", "\"closed\""]),
+    ]);
+    // Of each outer item whether it is done, and of each item in it.
+    let items = prop::collection::vec(
+        (any::<bool>(), prop::collection::vec(any::<bool>(), 0..4)),
+        1..5,
+    );
+    let choices = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (list, inner, done, items, choices).prop_map(|(list, inner, done, items, choices)| {
+        let (ids, wrapped, outer_marked, one_line) = choices;
+        let (name, words) = done;
+        let glue = if one_line { " " } else { "\n" };
+        let item = |id: String, marked: Option<bool>, more: String| {
+            let id = if ids {
+                format!("\"id\": {id},{glue}")
+            } else {
+                String::new()
+            };
+            let mark = marked.map(|is| format!(",{glue}\"{name}\": {}", words[usize::from(is)]));
+            let mark = mark.unwrap_or_default();
+            format!("{{{id}\"title\": \"Do this\"{mark}{more}}}")
+        };
+        let mut leaves = 0;
+        let mut outer = Vec::new();
+        for (n, (is_done, inside)) in items.iter().enumerate() {
+            leaves += inside.len().max(1);
+            let inside: Vec<String> = inside
+                .iter()
+                .enumerate()
+                .map(|(m, is)| item(m.to_string(), Some(*is), String::new()))
+                .collect();
+            let marked = (outer_marked || inside.is_empty()).then_some(*is_done);
+            let more = if inside.is_empty() {
+                String::new()
+            } else {
+                format!(",{glue}\"{inner}\": [{}]", inside.join(",\n"))
+            };
+            outer.push(item(n.to_string(), marked, more));
+        }
+        let list_text = format!("[\n{}\n]", outer.join(",\n"));
+        let text = match (list, wrapped) {
+            ("", _) => list_text,
+            (list, true) => format!("{{\"plan\": {{\"{list}\": {list_text}}}}}"),
+            (list, false) => format!("{{\"version\": 1, \"{list}\": {list_text}}}\n"),
+        };
+        (text, leaves)
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_combination_is_read_completed_and_put_back((text, count) in made()) {
+        let document = read("prd.json", &text);
+        let ids: Vec<String> = leaves(&document).iter().map(|t| t.id.to_string()).collect();
+        prop_assert_eq!(ids.len(), count, "{}", text);
+        let mut forward = text.clone();
+        for id in &ids {
+            let next = set("prd.json", &forward, id, Status::Completed);
+            let (removed, added) = diff(&forward, &next);
+            prop_assert!(removed.len() <= 1 && added.len() <= 1, "{}", next);
+            forward = next;
+        }
+        let backward = ids.iter().rev().fold(text.clone(), |text, id| {
+            set("prd.json", &text, id, Status::Completed)
+        });
+        prop_assert_eq!(&forward, &backward);
+        let after = read("prd.json", &forward);
+        let done = leaves(&after).iter().all(|t| t.status == Status::Completed);
+        prop_assert!(done && after.tasks.len() == document.tasks.len(), "{}", forward);
+        let own = id(&ids[0]);
+        let back = undo_tampering("prd.json", text.as_bytes(), forward.as_bytes(), &own);
+        let back = read("prd.json", std::str::from_utf8(&back.bytes).unwrap());
+        for (was, is) in document.tasks.iter().zip(&back.tasks) {
+            prop_assert_eq!((&was.id, was.status), (&is.id, is.status));
+        }
+    }
 }

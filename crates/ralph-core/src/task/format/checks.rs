@@ -1,0 +1,127 @@
+//! Commands around the list by which a file says that work is to be checked. They are offered, and never run
+//! unasked.
+
+use super::layout::Layout;
+use super::read;
+use super::tree::{At, Kind, Tree};
+use crate::task::VerifyCommand;
+
+/// Names of members that hold commands.
+const COMMANDS: &[&str] = &[
+    "verifyCommand",
+    "verifyCommands",
+    "verify_command",
+    "verify_commands",
+    "testCommand",
+    "testCommands",
+    "test_command",
+    "test_commands",
+];
+
+/// Names of members that hold commands or sentences.
+const GATES: &[&str] = &[
+    "qualityGates",
+    "quality_gates",
+    "qualityChecks",
+    "quality_checks",
+];
+
+/// Programs by which a text is told from a sentence.
+const PROGRAMS: &[&str] = &[
+    "bash",
+    "bun",
+    "bundle",
+    "cargo",
+    "cmake",
+    "composer",
+    "ctest",
+    "dart",
+    "deno",
+    "dotnet",
+    "eslint",
+    "flutter",
+    "go",
+    "golangci-lint",
+    "gradle",
+    "jest",
+    "just",
+    "make",
+    "mix",
+    "mvn",
+    "mypy",
+    "node",
+    "npm",
+    "npx",
+    "php",
+    "phpunit",
+    "playwright",
+    "pnpm",
+    "poetry",
+    "pytest",
+    "python",
+    "python3",
+    "rake",
+    "rspec",
+    "ruff",
+    "sh",
+    "swift",
+    "tox",
+    "tsc",
+    "turbo",
+    "uv",
+    "vitest",
+    "yarn",
+    "zig",
+];
+
+/// The commands, each once, in the order of the file.
+pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Vec<VerifyCommand> {
+    let mut found: Vec<VerifyCommand> = Vec::new();
+    let Some(header) = layout.header else {
+        return found;
+    };
+    let around = (header != 0).then_some(0);
+    for map in [Some(header), around].into_iter().flatten() {
+        for (key, value) in tree.members(map) {
+            let name = tree.text(key);
+            let is_command = COMMANDS.contains(&&*name);
+            if !is_command && !GATES.contains(&&*name) {
+                continue;
+            }
+            let commands = commands(tree, value).into_iter();
+            for command in commands.filter(|one| is_command || starts_program(one)) {
+                if !found.iter().any(|known| known.is_same_as(&command)) {
+                    found.push(command);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The commands of a value: one, a list, or an object that names each.
+fn commands(tree: &Tree<'_>, at: At) -> Vec<VerifyCommand> {
+    match tree.kind(at) {
+        Kind::Map if tree.member(at, "command").is_none() => {
+            let values = tree.members(at).map(|(_, value)| value);
+            values
+                .flat_map(|value| read::commands(tree, value).unwrap_or_default())
+                .collect()
+        }
+        Kind::List => {
+            let items = tree.children(at);
+            items
+                .flat_map(|item| read::commands(tree, item).unwrap_or_default())
+                .collect()
+        }
+        _ => read::commands(tree, at).unwrap_or_default(),
+    }
+}
+
+fn starts_program(command: &VerifyCommand) -> bool {
+    let program = match command {
+        VerifyCommand::Argv(argv) => argv.first().cloned().unwrap_or_default(),
+        VerifyCommand::Shell(line) => line.split_whitespace().next().unwrap_or("").to_owned(),
+    };
+    PROGRAMS.contains(&&*program) || program.starts_with("./")
+}
