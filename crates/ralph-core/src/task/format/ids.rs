@@ -276,7 +276,7 @@ fn resolve_names(tree: &Tree<'_>, layout: &Layout, tasks: &mut [Task]) {
         }
     }
     let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
-    for n in 0..tasks.len() {
+    for (n, task) in tasks.iter_mut().enumerate() {
         let meant = |on: &TaskId| -> TaskId {
             let named = by_name
                 .get(on.as_str())
@@ -293,13 +293,13 @@ fn resolve_names(tree: &Tree<'_>, layout: &Layout, tasks: &mut [Task]) {
             }
         };
         let mut resolved: Vec<TaskId> = Vec::new();
-        for on in &tasks[n].links.depends_on {
+        for on in &task.links.depends_on {
             let on = meant(on);
             if !resolved.contains(&on) {
                 resolved.push(on);
             }
         }
-        tasks[n].links.depends_on = resolved;
+        task.links.depends_on = resolved;
     }
 }
 

@@ -471,6 +471,11 @@ fn inner_names(tree: &Tree<'_>, list: At) -> Vec<String> {
         .collect()
 }
 
+/// Returns true for the member by which Taskmaster says that a task has no parts.
+pub(super) fn has_no_parts(tree: &Tree<'_>, name: &str, value: At) -> bool {
+    name == "subtasks" && is_list(tree, value) && tree.children(value).next().is_none()
+}
+
 /// Returns true if items of a list have lists in them that may hold their parts.
 pub(super) fn holds_lists(tree: &Tree<'_>, list: At) -> bool {
     let mut items = tree.children(list).filter(|at| tree.kind(*at) == Kind::Map);

@@ -4,6 +4,7 @@
 use super::Syntax;
 use super::error::FormatResult;
 use super::fields::Field;
+use super::layout::has_no_parts;
 use super::render::Value;
 use super::rules::{FormatRules, UsualPlace};
 use super::status::{FileWords, Put, StatusMembers, put, says_done_or_not};
@@ -20,7 +21,8 @@ pub(super) const RULES: FormatRules = FormatRules {
     marks_task: |tree, name, value| match Field::of(name) {
         Some(Field::Passes) => true,
         Some(Field::Done) => says_done_or_not(tree, value),
-        _ => false,
+        Some(_) => false,
+        None => has_no_parts(tree, name, value),
     },
     status_fields: &[
         Field::Status,

@@ -150,8 +150,8 @@ pub(super) fn criteria(tree: &Tree<'_>, at: At, into: &mut Vec<String>) {
         if tree.kind(at) == Kind::Text {
             return tree.text(at).into_owned();
         }
-        let named = NAMES.iter().filter_map(|key| tree.member(at, key));
-        let text = named.filter(|at| tree.kind(*at) == Kind::Text).next();
+        let mut named = NAMES.iter().filter_map(|key| tree.member(at, key));
+        let text = named.find(|at| tree.kind(*at) == Kind::Text);
         prose(tree, text.unwrap_or(at)).join(", ")
     };
     match tree.kind(at) {

@@ -6,6 +6,7 @@
 use super::Format;
 use super::error::FormatResult;
 use super::fields::{Field, Fields};
+use super::looks::Looks;
 use super::tree::{At, Kind, Tree};
 use super::warning::{Notices, WarningKind};
 use super::{ids, looks, read, status};
@@ -309,6 +310,16 @@ impl Story<'_, '_> {
         Ok(acceptance)
     }
 
+    /// Warns of a list whose items say how they stand and that is text all the same.
+    fn warn_of_parts(&self, name: &str, value: At) {
+        let is_list = self.lenient && self.tree.kind(value) == Kind::List;
+        if is_list && !self.is_inner(value) && Looks::of_list(self.tree, value).marked {
+            let message = format!("the items of `{name}` say how they stand, but are read as text");
+            let offset = self.tree.start(value);
+            self.of.notices.add(WarningKind::NotRead, offset, message);
+        }
+    }
+
     /// Adds text under names that mean nothing to ralph, so that an agent sees the whole of its task.
     fn add_other_sections(&self, description: &mut String, title: &str) {
         let mut left = MAX_OTHER_TEXT;
@@ -328,6 +339,7 @@ impl Story<'_, '_> {
                 let offset = self.tree.start(value);
                 self.of.notices.add(WarningKind::NotRead, offset, message);
             }
+            self.warn_of_parts(&name, value);
             let skip = known
                 || plain
                 || self.tree.text(value).trim() == title

@@ -1,5 +1,5 @@
-//! Remarks on a file that can be read: values that are not what their field expects, words that nobody
-//! knows, lists that are not read. Decides nothing; the readers say what they made of it.
+//! Remarks on a file that can be read: values that are not what their field expects, unknown words, lists
+//! that are not read. Decides nothing; the readers say what they made of it.
 
 use std::cell::RefCell;
 

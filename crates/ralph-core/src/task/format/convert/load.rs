@@ -49,10 +49,24 @@ pub(super) fn load(tree: &Tree<'_>) -> FormatResult<Doc> {
         let id = tree.member(*at, "id");
         id.is_some_and(|id| tree.is_text(id, read.id.as_str()))
     };
+    let is_empty = |at: &At| {
+        let mut members = tree.members(*at);
+        members.any(|(key, value)| layout::has_no_parts(tree, &tree.text(key), value))
+    };
+    // What makes it a file of its format is not taken over.
+    let by_part = || {
+        let names = layout.format.rules().own_lists;
+        let named = layout
+            .path
+            .last()
+            .is_some_and(|name| names.contains(&&**name));
+        !named && layout.tasks.iter().any(is_empty)
+    };
     let by_place = layout.format.rules().lenient
         && layout.list.is_some()
         && (layout.is_nested()
             || layout.is_wrapped()
+            || by_part()
             || !layout.tasks.iter().zip(&read).all(is_written));
     let tasks = layout.tasks.iter().zip(&read);
     let tasks = tasks.map(|(at, read)| {
@@ -173,6 +187,10 @@ fn task(tree: &Tree<'_>, layout: &Layout, at: At) -> FormatResult<Members> {
     // What is in a container is a task of its own.
     for (key, at) in entries.filter(|(_, at)| !layout.is_inner(*at)) {
         let name = tree.text(key).into_owned();
+        // It would make the task one of another format, and says nothing.
+        if layout::has_no_parts(tree, &name, at) {
+            continue;
+        }
         let plain = tree.node(key).style == Style::Plain;
         if name == "<<" && plain && tree.syntax == Syntax::Yaml {
             merged = match tree.kind(at) {

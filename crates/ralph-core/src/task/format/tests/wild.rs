@@ -205,15 +205,21 @@ fn a_conversion_writes_out_ids_and_containers_or_is_refused() {
     let mut refused = Vec::new();
     for Sample { name, text, .. } in samples() {
         let before = read("prd.json", &text);
-        for to in [Format::Native, Format::Prd, Format::Artefacts] {
-            let converted = match convert("prd.json", text.as_bytes(), to, Syntax::Json) {
+        let ways = [
+            (Format::Native, Syntax::Yaml, "x.yaml"),
+            (Format::Native, Syntax::Json, "x.json"),
+            (Format::Prd, Syntax::Json, "x.json"),
+            (Format::Artefacts, Syntax::Json, "x.json"),
+        ];
+        for (to, syntax, file) in ways {
+            let converted = match convert("prd.json", text.as_bytes(), to, syntax) {
                 Ok(converted) => converted,
                 Err(_) => {
                     refused.push(name);
                     continue;
                 }
             };
-            let after = read("x.json", &converted.text);
+            let after = read(file, &converted.text);
             let of = |document: &Document| -> Vec<_> {
                 let tasks = document.tasks.iter();
                 tasks
@@ -419,6 +425,39 @@ fn made() -> impl Strategy<Value = (String, usize)> {
 }
 
 proptest! {
+    #[test]
+    fn no_mutation_of_a_list_makes_anything_panic_or_loses_a_status(
+        sample in any::<prop::sample::Index>(),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<char>(), any::<bool>()), 1..4),
+    ) {
+        let samples = samples();
+        let before = &samples[sample.index(samples.len())].text;
+        let mut after: Vec<char> = before.chars().collect();
+        for (at, char, replace) in cuts {
+            let at = at.index(after.len());
+            if replace { after[at] = char } else { after.remove(at); }
+        }
+        let after: String = after.into_iter().collect();
+        for file in ["a.json", "a.yaml"] {
+            if let Ok(document) = parse(file, 0, after.as_bytes()) {
+                for task in &document.tasks {
+                    let edits = [edit(task.id.as_str(), Change::Status(Status::Completed))];
+                    if let Ok(bytes) = apply(file, after.as_bytes(), &edits) {
+                        let now = parse(file, 0, &bytes).unwrap();
+                        prop_assert_eq!(now.tasks.len(), document.tasks.len());
+                    }
+                }
+            }
+        }
+        let old = read("a.json", before);
+        let own = &old.tasks[0].id;
+        let back = undo_tampering("a.json", before.as_bytes(), after.as_bytes(), own);
+        let new = parse("a.json", 0, &back.bytes).unwrap();
+        for (was, is) in old.tasks.iter().zip(&new.tasks) {
+            prop_assert_eq!((&was.id, was.status), (&is.id, is.status));
+        }
+    }
+
     #[test]
     fn any_combination_is_read_completed_and_put_back((text, count) in made()) {
         let document = read("prd.json", &text);

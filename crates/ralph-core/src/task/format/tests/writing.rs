@@ -151,7 +151,7 @@ fn a_status_word_keeps_in_step_in_the_words_of_the_file() {
             Status::Completed,
             r#""status": "done", "passes": true"#,
         ),
-        // A word that nobody knows says nothing.
+        // An unknown word says nothing.
         (
             ("pending", "x-y"),
             Status::Completed,
