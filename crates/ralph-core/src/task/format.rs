@@ -6,7 +6,7 @@
 //! |---|---|
 //! | a list under `userStories`, `user_stories`, `stories` or `features` | [`Format::Prd`] |
 //! | a list of work under another name, in an object, with lists of tasks in its items, or with items that have no `id` | [`Format::Prd`] |
-//! | a list under `tasks`, at the root, or a single task, with `passes`, another flag for done or an empty `subtasks` in any task | [`Format::Prd`] |
+//! | a list under `tasks`, at the root, or a single task, with `passes`, another flag for done, an empty `subtasks`, criteria as objects or an odd priority in any task | [`Format::Prd`] |
 //! | … with `project_name` at the root, or in any task `dependencies`, the status `pending`, or `blocked` as true or false | [`Format::Artefacts`] |
 //! | … otherwise | [`Format::Native`] |
 //!

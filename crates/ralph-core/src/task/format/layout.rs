@@ -389,8 +389,9 @@ fn of_list(tree: &Tree<'_>, list: At, header: Option<At>, path: Vec<String>) -> 
     };
     let by_name = Format::ALL.into_iter().find(own);
     let named_by = || {
-        let without_id = |at: &At| looks::is_work_without_id(tree, *at);
-        let loose = layout.is_nested() || layout.tasks.iter().any(without_id);
+        let foreign =
+            |at: &At| looks::is_work_without_id(tree, *at) || looks::has_odd_values(tree, *at);
+        let loose = layout.is_nested() || layout.tasks.iter().any(foreign);
         loose.then(lenient)
     };
     let by_header = || Format::ALL.into_iter().find(marked);

@@ -3,6 +3,7 @@
 
 use super::fields::{Field, Fields};
 use super::layout::{holds_lists, says_status};
+use super::read;
 use super::tree::{At, Kind, Tree};
 
 /// Names of texts that can stand for a title where there is none.
@@ -129,4 +130,20 @@ pub(super) fn has_no_id(tree: &Tree<'_>, item: At) -> bool {
 /// Returns true for an item that has no id and looks like work.
 pub(super) fn is_work_without_id(tree: &Tree<'_>, item: At) -> bool {
     has_no_id(tree, item) && Looks::of_item(tree, item).work
+}
+
+/// Returns true for a task with values that only other tools write: criteria as objects, or a priority that
+/// is neither an integer nor one of the usual words.
+pub(super) fn has_odd_values(tree: &Tree<'_>, item: At) -> bool {
+    if tree.kind(item) != Kind::Map {
+        return false;
+    }
+    let fields = Fields::of(tree, item);
+    let criteria = [Field::Acceptance, Field::Criteria].into_iter();
+    let mut criteria = criteria.filter_map(|field| fields.get(tree, field));
+    let is_odd = |at: At| tree.children(at).any(|item| tree.kind(item) == Kind::Map);
+    criteria.any(|at| tree.kind(at) == Kind::List && is_odd(at))
+        || fields.get(tree, Field::Priority).is_some_and(|at| {
+            matches!(tree.kind(at), Kind::Number | Kind::Text) && read::priority(tree, at).is_err()
+        })
 }

@@ -37,8 +37,6 @@ fn wrong_types_are_named_with_what_is_there() {
     insta::assert_snapshot!(task(r#""criteria": ["x", 3]"#), @"a.json:2:33: task a: expected a text in the list, found the number 3");
     insta::assert_snapshot!(task(r#""dependsOn": true"#), @"a.json:2:28: task a: expected task ids (a list, or one text with commas), found true");
     insta::assert_snapshot!(task(r#""dependsOn": ["a/b"]"#), @r#"a.json:2:29: task a: expected an id, found "a/b": a task id can't contain '/'"#);
-    insta::assert_snapshot!(task(r#""priority": "soon""#), @r#"a.json:2:27: task a: expected an integer as priority (1 goes before 2), found the text "soon""#);
-    insta::assert_snapshot!(task(r#""priority": 1.5"#), @"a.json:2:27: task a: expected an integer as priority (1 goes before 2), found the number 1.5");
     insta::assert_snapshot!(task(r#""attempts": -1"#), @"a.json:2:27: task a: expected a count (0, 1, 2, …), found the number -1");
     insta::assert_snapshot!(task(r#""verify": [[]]"#), @"a.json:2:26: task a: expected a command, found an empty list");
     insta::assert_snapshot!(task(r#""verify": {}"#), @"a.json:2:25: task a: expected a command (a text, or a list of arguments), found an object");

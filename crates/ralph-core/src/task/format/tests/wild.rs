@@ -245,7 +245,8 @@ fn a_conversion_writes_out_ids_and_containers_or_is_refused() {
             "odd priorities",
             "odd types",
             "prerequisites in words",
-            "verify as an object"
+            "verify as an object",
+            "odd values in a list with the name and the words of ralph"
         ]
     );
 }
