@@ -65,8 +65,11 @@ pub fn splices_at(
     let changes: Vec<&Change> = edits.iter().map(|edit| &edit.change).collect();
     let fields = Fields::of(&tree, task);
     let (nothing, was_asked) = (Vocabulary::default(), Cell::new(false));
+    let rules = format.rules();
+    // In a file with no words but the format's own, these are the ones to write.
+    let has_own = rules.open_word == Some((rules.word)(Status::Open));
     let words = || {
-        was_asked.set(true);
+        was_asked.set(was_asked.get() || !has_own || !has_only(text, rules.words));
         &nothing
     };
     let puts = puts(&tree, format, &fields, &changes, &words).ok()?;
@@ -85,6 +88,28 @@ pub fn splices_at(
     job.splices.reverse();
     job.splices.sort_by_key(|splice| Reverse(splice.start));
     (!was_asked.get()).then_some(job.splices)
+}
+
+/// Returns true if all statuses in a JSON text are of these words. May miss that they are, never that they
+/// are not.
+fn has_only(text: &str, words: &[&str]) -> bool {
+    let is_one = |at: usize| {
+        let value = text[at..]
+            .trim_start()
+            .strip_prefix(':')
+            .map(str::trim_start);
+        let word = value.and_then(|value| value.strip_prefix('"'));
+        let word = word.and_then(|word| word.split('"').next());
+        word.is_none_or(|word| words.contains(&word))
+    };
+    let bytes = text.as_bytes();
+    let name = b"\"status\"";
+    let mut statuses = memchr::memmem::find_iter(bytes, name);
+    let others = [&b"\"state\""[..], b"\\u"];
+    statuses.all(|at| is_one(at + name.len()))
+        && !others
+            .iter()
+            .any(|other| memchr::memmem::find(bytes, other).is_some())
 }
 
 /// A task with all that is to change in it.

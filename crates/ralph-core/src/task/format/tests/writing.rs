@@ -68,6 +68,25 @@ fn a_task_at_a_known_place_is_changed_without_a_look_at_the_rest() {
 }
 
 #[test]
+fn words_of_the_rest_are_looked_at_only_where_they_are_not_the_formats_own() {
+    let place = |text: &str| {
+        let read = read("tasks.json", text);
+        let offset = read.tasks[0].place.offset as usize;
+        let done = [edit("a", Change::Status(Status::Completed))];
+        let splices = splices_at(text.as_bytes(), read.format, offset, &done);
+        let mut bytes = text.as_bytes().to_vec();
+        splices?[0].perform(&mut bytes)?;
+        assert_eq!(apply("tasks.json", text.as_bytes(), &done).unwrap(), bytes);
+        Some(())
+    };
+    let own = r#"[{"id": "a", "status": "open"}, {"id": "b", "status": "blocked"}]"#;
+    assert!(place(own).is_some());
+    assert!(place(&own.replace("blocked", "done")).is_none());
+    assert!(place(&own.replace("blocked", "d\\u006fne")).is_none());
+    assert!(place(&own.replace("b\", \"status", "b\", \"st\\u0061tus")).is_none());
+}
+
+#[test]
 fn a_change_to_what_is_already_so_changes_nothing() {
     assert_eq!(set("prd.json", PRD, "US-001", Status::Open), PRD);
     assert_eq!(
