@@ -15,7 +15,7 @@ use super::{
     rules::{KeywordPart, MOST_AFTER_SECRET_WORD, SECRET_WORDS, SecretRule, TABLES},
     sample::{entropy, is_sample},
     values::NamedValue,
-    words::{Word, Words},
+    words::{SearchWord, Words},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,7 +157,7 @@ struct Keyword {
 /// The keywords that are parts of names.
 static NAMES: LazyLock<(Words, Vec<Keyword>)> = LazyLock::new(|| {
     let keywords: Vec<Keyword> = keywords(|shape| shape == KeywordPart::Name).collect();
-    let lower = |keyword: &Keyword| Word {
+    let lower = |keyword: &Keyword| SearchWord {
         bytes: keyword.text.to_ascii_lowercase().into_bytes(),
         any_case: false,
     };
@@ -172,7 +172,7 @@ impl Matcher {
         let (mut words, mut sources) = (Vec::new(), Vec::new());
         let mut add = |bytes: &[u8], any_case, source| {
             let bytes = bytes.to_vec();
-            words.push(Word { bytes, any_case });
+            words.push(SearchWord { bytes, any_case });
             sources.push(source);
         };
         for keyword in keywords(|shape| shape != KeywordPart::Name) {

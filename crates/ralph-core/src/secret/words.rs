@@ -6,7 +6,7 @@ const HASHES: usize = 1 << HASH_BITS;
 
 /// A word of two bytes or more.
 #[derive(Debug, Clone)]
-pub(super) struct Word {
+pub(super) struct SearchWord {
     pub(super) bytes: Vec<u8>,
     /// Also found in capital letters. Only for words of three bytes or more.
     pub(super) any_case: bool,
@@ -14,7 +14,7 @@ pub(super) struct Word {
 
 /// Words that are found wherever they stand, also within each other.
 pub(super) struct Words {
-    words: Vec<Word>,
+    words: Vec<SearchWord>,
     /// For each hash that a word begins with, the bits of the fourth bytes that may follow.
     marks: Box<[u8; HASHES]>,
     /// For each hash, which of the lists has its words.
@@ -23,7 +23,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn new(words: Vec<Word>) -> Self {
+    pub(super) fn new(words: Vec<SearchWord>) -> Self {
         let mut made = Self {
             words: Vec::new(),
             marks: Box::new([0; HASHES]),
@@ -104,7 +104,7 @@ impl Words {
     }
 }
 
-impl Word {
+impl SearchWord {
     fn begins(&self, text: &[u8]) -> bool {
         text.get(..self.bytes.len()).is_some_and(|here| {
             here == self.bytes || self.any_case && here.eq_ignore_ascii_case(&self.bytes)
@@ -157,10 +157,10 @@ fn hash(bytes: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Word, Words};
+    use super::{SearchWord, Words};
 
-    fn exact(word: &str) -> Word {
-        Word {
+    fn exact(word: &str) -> SearchWord {
+        SearchWord {
             bytes: word.into(),
             any_case: false,
         }
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn capital_letters_are_other_letters_unless_any_case_is_meant() {
-        let any = Word {
+        let any = SearchWord {
             any_case: true,
             ..exact("token")
         };

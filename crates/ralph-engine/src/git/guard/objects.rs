@@ -1,5 +1,5 @@
 //! Keeps what is in the object folder of git while programs of an agent run in place, and puts back what they
-//! delete: commits of a stash or of nobody's branch are lost for ever otherwise.
+//! delete: commits that only a stash or a reflog names would be lost otherwise.
 //!
 //! Links, and so no copies: what is written into an object is not undone. Only where the folder of ralph's own is
 //! on the same file system.
