@@ -153,6 +153,8 @@ fn ids_that_could_be_taken_for_paths_or_options_are_refused_at_the_edge() {
     let long = "x".repeat(10_000);
     let ids = [
         "../../x",
+        "a/../b",
+        "/etc/x",
         "--upload-pack=x",
         "a/b",
         ".",

@@ -15,6 +15,7 @@ use super::looks::headline;
 use super::read;
 use super::tree::{At, Kind, Tree};
 use super::warning::{FormatWarning, Notices, WarningKind};
+use crate::sanitize::terminal_safe;
 use crate::task::{Task, TaskId};
 
 /// The longest derived id, in characters, without what tells equal ones apart.
@@ -109,7 +110,25 @@ fn loose(tree: &Tree<'_>, at: At) -> FormatResult<Option<String>> {
     if matches!(tree.kind(id), Kind::List | Kind::Map) {
         return read::mismatch(tree, id, "a text or a number as id");
     }
-    Ok(safe(&tree.text(id)))
+    let text = tree.text(id);
+    if is_no_name(&text) {
+        return read::id(tree, id).map(|id| Some(id.to_string()));
+    }
+    Ok(safe(&text))
+}
+
+/// Returns true for what is no mere name: an option, a path, a word for a shell, and what is empty, too long
+/// or can't be seen.
+fn is_no_name(text: &str) -> bool {
+    const HARMLESS: &str = "[]{},!?'\"=%*^";
+    let is_mark = |c: char| c.is_alphanumeric() || HARMLESS.contains(c);
+    let is_shown = |c: char| !c.is_ascii() && terminal_safe(c.encode_utf8(&mut [0; 4])).contains(c);
+    let fits = |c: char| is_mark(c) || is_shown(c) || TaskId::parse(&format!("x{c}x")).is_ok();
+    let text = text.trim();
+    text.is_empty()
+        || text.len() > MAX_BYTES
+        || text.starts_with(['-', '.', '~'])
+        || !text.chars().all(fits)
 }
 
 /// The text with what an id can't have replaced; `None` where nothing is left.
