@@ -261,7 +261,8 @@ mod tests {
                 group: Some(group.folder().to_owned()),
                 ..SandboxLimits::default()
             };
-            let mut spec = ground.spec("/bin/sh").args(["-c", "cat /proc/self/cgroup; sleep 60 & cat /proc/$!/cgroup"]);
+            let twice = "cat /proc/self/cgroup; /bin/sh -c 'cat /proc/self/cgroup; true'";
+            let mut spec = ground.spec("/bin/sh").args(["-c", twice]);
             spec.sandbox = Some(SandboxPlan { limits, ..everything() });
             let (said, _) = run_spec(&spec, ground.containment()).unwrap();
             let inside = said.lines().filter(|line| line.starts_with("0::") && line.ends_with(&name));
