@@ -105,6 +105,21 @@ pub fn use_of_children() -> TreeUse {
     platform::use_of_children()
 }
 
+/// The writing of files by the programs that this process has started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileWrites {
+    /// Each write to a file fails with EFBIG.
+    Refused,
+    /// A write fails beyond so many bytes of a file, if there is such a limit.
+    UpTo(Option<u64>),
+}
+
+/// Refuses or allows the writing of files to all programs that this process has started. A program may undo it:
+/// it is to be asked for again for as long as it is to hold. Does nothing where the platform can't.
+pub fn limit_writes_of_children(writes: FileWrites) {
+    platform::limit_writes_of_children(writes);
+}
+
 /// Tries a sandbox with a child that does nothing in it, or works with files there.
 pub fn try_sandbox(
     plan: &SandboxPlan,

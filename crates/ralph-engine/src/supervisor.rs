@@ -12,6 +12,7 @@ mod handoff;
 mod health;
 mod input;
 mod meter;
+mod space;
 mod tap;
 mod watcher;
 
@@ -21,6 +22,7 @@ pub use cost::CostWatcher;
 pub use handoff::HandoffWatcher;
 pub use health::{HealthWatcher, QuietLimits, WatchedRun};
 pub use meter::MeterWatcher;
+pub use space::SpaceWatcher;
 pub use tap::AgentTap;
 pub use watcher::{Followed, Observation, TreeProbe, Watcher, WatcherStep};
 
@@ -38,7 +40,9 @@ use ralph_core::{
 use self::agent_run::{AgentRun, RunHeard, RunningAgent};
 use crate::{
     agent::{Agent, DoneFile, RunContext},
-    process::{CappedLog, Containment, KeeperName, MountPlan, SpawnError},
+    process::{
+        CappedLog, Containment, KeeperName, MountPlan, SpawnError, limit_writes_of_children,
+    },
     sandbox::Sandbox,
 };
 
@@ -382,6 +386,7 @@ impl<R: RunningAgent> Supervisor<'_, R> {
             }
             match step {
                 WatcherStep::Tell(event) => self.tap.event(&event),
+                WatcherStep::Writes(writes) => limit_writes_of_children(writes),
                 WatcherStep::Nudge(text) => {
                     let state = self.nudge(&text);
                     if state == NudgeState::Sent {

@@ -30,9 +30,10 @@ pub(crate) use self::programs::ProgramPath;
 
 use self::last_line::LastLine;
 use self::report_files::ReportFiles;
-use crate::layer::{SpaceMeter, UpperSpace};
+use crate::layer::{SpaceChange, SpaceMeter, UpperSpace};
 use crate::process::{
-    CappedLog, CommandSpec, Containment, Ended, KeeperName, MountPlan, Output, Running, Tail, spawn,
+    CappedLog, CommandSpec, Containment, Ended, FileWrites, KeeperName, MountPlan, Output, Running,
+    Tail, limit_writes_of_children, spawn,
 };
 use crate::sandbox::{Enclosure, Sandbox, SandboxUser, TreeWatch};
 
@@ -192,7 +193,7 @@ async fn run_command(
                 limits,
             };
             let mut ticks = 0_u32;
-            let outcome = {
+            let WatchedEnd { outcome, was_full } = {
                 let mut take = |bytes: &[u8]| {
                     tests.read(bytes);
                     output.push(bytes, &mut hidden);
@@ -214,6 +215,10 @@ async fn run_command(
                 }
             };
             output.finish(&mut hidden);
+            if let Some(sentence) = was_full {
+                let line = format!("\n[the workspace was full, and writes failed: {sentence}]\n");
+                hidden.extend_from_slice(line.as_bytes());
+            }
             keep(&mut hidden);
             let has_begun = enclosure.as_ref().is_none_or(Enclosure::has_begun);
             match outcome {
@@ -245,6 +250,12 @@ struct CommandLimits {
     timeout: Duration,
     space: Option<SpaceMeter>,
     limits: Option<TreeWatch>,
+}
+
+/// The end of a command, and a sentence if its layer was full meanwhile.
+struct WatchedEnd {
+    outcome: CommandOutcome,
+    was_full: Option<String>,
 }
 
 /// A command that runs.
@@ -293,12 +304,13 @@ async fn watch(
     mut running: Running,
     watched: CommandLimits,
     take: &mut impl FnMut(&[u8]),
-) -> CommandOutcome {
+) -> WatchedEnd {
     let CommandLimits {
         timeout,
-        space,
+        mut space,
         limits,
     } = watched;
+    let mut was_full = None;
     let grows = async {
         match &limits {
             Some(limits) => limits.exceeded().await,
@@ -308,7 +320,7 @@ async fn watch(
     let cut = async {
         tokio::select! {
             () = tokio::time::sleep(timeout) => CommandOutcome::TimedOut { after: timeout },
-            why = fills_up(space) => CommandOutcome::Stopped { why },
+            why = fills_up(space.as_mut(), &mut was_full) => CommandOutcome::Stopped { why },
             why = grows => CommandOutcome::Stopped { why },
         }
     };
@@ -323,24 +335,34 @@ async fn watch(
     };
     // One that the kernel stopped short may have ended before the next look.
     let refused = limits.and_then(|limits| limits.look_at_group());
-    match (outcome, refused) {
+    let outcome = match (outcome, refused) {
         (CommandOutcome::Failed { .. } | CommandOutcome::Signalled { .. }, Some(why)) => {
             CommandOutcome::Stopped { why }
         }
         (outcome, _) => outcome,
-    }
+    };
+    let was_full = was_full.or_else(|| space?.filled_at_last());
+    WatchedEnd { outcome, was_full }
 }
 
-/// Waits until a layer holds more than it may, and says so.
-async fn fills_up(space: Option<SpaceMeter>) -> String {
-    let Some(mut space) = space else {
+/// Keeps a command from writing into a layer that is full, and notes that it was. Returns a sentence if it is
+/// written on all the same.
+async fn fills_up(space: Option<&mut SpaceMeter>, was_full: &mut Option<String>) -> String {
+    let Some(space) = space else {
         return std::future::pending().await;
     };
     let began = Instant::now();
     loop {
-        tokio::time::sleep(SpaceMeter::LOOK).await;
-        if let Some(why) = space.look(began.elapsed()) {
-            return why;
+        tokio::time::sleep(space.interval()).await;
+        match space.look(began.elapsed()) {
+            None => {}
+            Some(SpaceChange::Full(sentence)) => {
+                limit_writes_of_children(FileWrites::Refused);
+                *was_full = Some(sentence);
+            }
+            Some(SpaceChange::StillFull) => limit_writes_of_children(FileWrites::Refused),
+            Some(SpaceChange::Freed) => limit_writes_of_children(space.allowed_writes()),
+            Some(SpaceChange::Exceeded(sentence)) => return sentence,
         }
     }
 }

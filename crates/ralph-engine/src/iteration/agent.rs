@@ -23,11 +23,10 @@ use crate::{
     failpoint::failpoint,
     heartbeat::LoopActivity,
     process::{CommandSpec, SpawnError},
-    sandbox::Sandbox,
     supervisor::{
         AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, LocalFuture, MeterWatcher,
-        QuietLimits, RunDeadline, RunLimits, RunPorts, SupervisedRun, TreeProbe, WatchedRun,
-        Watcher, run_agent,
+        QuietLimits, RunDeadline, RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe,
+        WatchedRun, Watcher, run_agent,
     },
     workspace::{Workspace, check_there},
 };
@@ -42,7 +41,8 @@ pub(super) struct PlannedPrompt<'a> {
 /// Everything that a run of an iteration is watched for.
 struct RunWatchers {
     cost: Option<CostWatcher>,
-    meters: Vec<MeterWatcher>,
+    space: Option<SpaceWatcher>,
+    use_of_machine: Option<MeterWatcher>,
     health: HealthWatcher,
     handoff: Option<HandoffWatcher>,
 }
@@ -52,7 +52,9 @@ impl RunWatchers {
     fn all(&mut self) -> Vec<&mut dyn Watcher> {
         let mut all: Vec<&mut dyn Watcher> = Vec::new();
         all.extend(self.cost.as_mut().map(|w| w as &mut dyn Watcher));
-        all.extend(self.meters.iter_mut().map(|w| w as &mut dyn Watcher));
+        all.extend(self.space.as_mut().map(|w| w as &mut dyn Watcher));
+        let meter = self.use_of_machine.as_mut();
+        all.extend(meter.map(|w| w as &mut dyn Watcher));
         all.push(&mut self.health);
         all.extend(self.handoff.as_mut().map(|w| w as &mut dyn Watcher));
         all
@@ -92,6 +94,8 @@ pub(super) async fn run(
         failed_calls: Vec::new(),
     });
     context.log.failed_calls = failed_calls;
+    let was_full = watchers.space.and_then(SpaceWatcher::into_flag);
+    context.log.flags.extend(was_full);
     if let Some(cost) = watchers.cost {
         *services.unpriced = cost.into_unpriced();
     }
@@ -202,21 +206,14 @@ fn run_watchers(
     let health = HealthWatcher::new(policy, watched, quiet, heartbeat, now);
     // Written once, with all that is new.
     services.does(LoopActivity::Agent, None);
+    let sandbox = services.environment.sandbox.as_deref();
     RunWatchers {
         cost,
-        meters: meters(workspace, services),
+        space: workspace.space().map(SpaceWatcher::new),
+        use_of_machine: sandbox.map(|sandbox| MeterWatcher::new(sandbox.limits())),
         health,
         handoff: handoff_watcher(context),
     }
-}
-
-fn meters(workspace: &dyn Workspace, services: &Services<'_>) -> Vec<MeterWatcher> {
-    let limits = services.environment.sandbox.as_deref().map(Sandbox::limits);
-    let space = workspace.space().map(MeterWatcher::of_space);
-    space
-        .into_iter()
-        .chain(limits.map(MeterWatcher::of_tree))
-        .collect()
 }
 
 /// Runs the agent while the loop may ask for something, and the reporter is told.

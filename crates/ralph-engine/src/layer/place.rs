@@ -83,17 +83,12 @@ struct PlaceCandidate {
 impl PlaceRequest<'_> {
     /// All folders that might hold layers, in the order of preference: also those to sweep.
     pub fn folders(&self) -> Vec<(PlaceKind, PathBuf)> {
-        let own = format!("ralph-layers-{}", rustix::process::geteuid().as_raw());
-        let mut folders = vec![(PlaceKind::Data, self.data_dir.join(LayerPlace::NAME))];
-        if let Some(parent) = self.repository.parent() {
-            folders.push((PlaceKind::Sibling, parent.join(".ralph-layers")));
-        }
-        folders.push((PlaceKind::Temporary, self.temp_dir.join(&own)));
-        folders.extend(
-            self.memory_dir
-                .map(|dir| (PlaceKind::Memory, dir.join(&own))),
-        );
-        folders
+        place_folders(
+            self.repository,
+            self.data_dir,
+            self.temp_dir,
+            self.memory_dir,
+        )
     }
 
     fn candidate(&self, kind: PlaceKind, folder: &Path) -> Result<PlaceCandidate, PlaceProblem> {
@@ -133,6 +128,23 @@ impl PlaceRequest<'_> {
             max_bytes,
         })
     }
+}
+
+/// All folders that might hold layers of a repository, in the order of preference.
+pub(crate) fn place_folders(
+    repository: &Path,
+    data_dir: &Path,
+    temp_dir: &Path,
+    memory_dir: Option<&Path>,
+) -> Vec<(PlaceKind, PathBuf)> {
+    let own = format!("ralph-layers-{}", rustix::process::geteuid().as_raw());
+    let mut folders = vec![(PlaceKind::Data, data_dir.join(LayerPlace::NAME))];
+    if let Some(parent) = repository.parent() {
+        folders.push((PlaceKind::Sibling, parent.join(".ralph-layers")));
+    }
+    folders.push((PlaceKind::Temporary, temp_dir.join(&own)));
+    folders.extend(memory_dir.map(|dir| (PlaceKind::Memory, dir.join(&own))));
+    folders
 }
 
 impl LayerPlace {

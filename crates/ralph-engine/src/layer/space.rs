@@ -1,23 +1,35 @@
 //! The space that a layer takes, and what is free where it lives.
 //!
-//! No kernel limits a folder to a size on every file system, so it is watched: the free space of the disk is asked
-//! often, which is cheap; the layer is measured only where that has gone down, or now and then.
+//! No kernel limits a folder to a size on every file system and without privileges, so it is watched: the free space
+//! of the disk is asked often, which is cheap; the layer is measured only where that has gone down, or now and then.
+//! One that is full is to be written no more: programs get an error, as on a full disk, and can go on.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ralph_core::figures::bytes;
 
 use super::upper::UpperFolder;
-use crate::process::{MountPlan, MountStep, OverlayXattrs};
+use crate::process::{FileWrites, MountPlan, MountStep, OverlayXattrs};
 
-/// Between two measurements where the disk says nothing.
-const MEASURE: Duration = Duration::from_secs(30);
+/// Between two measurements where the disk says nothing, as others may free what is written: no less and no more,
+/// and so many times what the last one took.
+const MEASURES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
+const MEASURES_COST: u32 = 40;
+/// The bytes that programs write in a millisecond, at most.
+const PACE: u64 = 4 * 1024 * 1024;
+/// The bytes beyond the limit that may come while writing is being refused: no less.
+const LEAST_SLACK: u64 = 512 * 1024 * 1024;
 
 /// A layer whose size is limited.
 pub trait LayerSpace {
     /// The most that it may hold.
     fn max_bytes(&self) -> u64;
+
+    /// The most that one file may hold, if there is such a limit.
+    fn max_file(&self) -> Option<u64> {
+        None
+    }
 
     /// The bytes that are free on its disk.
     fn free_bytes(&self) -> Option<u64>;
@@ -32,6 +44,7 @@ pub struct UpperSpace {
     pub uppers: Vec<PathBuf>,
     pub xattrs: OverlayXattrs,
     pub max_bytes: u64,
+    pub max_file: Option<u64>,
 }
 
 impl UpperSpace {
@@ -46,6 +59,7 @@ impl UpperSpace {
             uppers: overlays.map(|overlay| overlay.upper.clone()).collect(),
             xattrs,
             max_bytes: plan.max_written?,
+            max_file: plan.max_file,
         })
     }
 }
@@ -53,6 +67,10 @@ impl UpperSpace {
 impl LayerSpace for UpperSpace {
     fn max_bytes(&self) -> u64 {
         self.max_bytes
+    }
+
+    fn max_file(&self) -> Option<u64> {
+        self.max_file
     }
 
     fn free_bytes(&self) -> Option<u64> {
@@ -74,7 +92,20 @@ pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     Some(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
-/// Tells when a layer holds more than it may.
+/// A change in a layer that is to be acted on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SpaceChange {
+    /// It holds what it may, with a sentence about it. Nothing more is to be written.
+    Full(String),
+    /// It is full still, and may be written though it must not.
+    StillFull,
+    /// There is room again.
+    Freed,
+    /// It was written on although it was full, with a sentence about it.
+    Exceeded(String),
+}
+
+/// Tells when a layer holds all that it may, and more.
 pub struct SpaceMeter {
     layer: Box<dyn LayerSpace>,
     /// The bytes that do not count.
@@ -82,20 +113,29 @@ pub struct SpaceMeter {
     measure_at: Duration,
     /// The free space and what was used, when it was last measured.
     measured: (u64, u64),
+    /// The bytes that it held when it was found full.
+    full_at: Option<u64>,
+    interval: Duration,
 }
 
 impl SpaceMeter {
-    /// Between two looks.
-    pub const LOOK: Duration = Duration::from_millis(500);
+    /// Between two looks, if there is much room.
+    const LOOK: Duration = Duration::from_millis(500);
+    /// Between two looks where there is little, and after one at which the layer was measured.
+    const QUICK: Duration = Duration::from_millis(10);
+    const AFTER_MEASURE: Duration = Duration::from_millis(50);
 
     /// Counts all that a layer holds.
     pub fn new(layer: Box<dyn LayerSpace>) -> Self {
         let free = layer.free_bytes().unwrap_or(u64::MAX);
+        let interval = until_full(layer.max_bytes());
         Self {
             layer,
             before: 0,
-            measure_at: MEASURE,
+            measure_at: MEASURES.0,
             measured: (free, 0),
+            full_at: None,
+            interval,
         }
     }
 
@@ -108,27 +148,82 @@ impl SpaceMeter {
         }
     }
 
-    /// Looks at the disk, and at the layer if there is a reason to. Returns a sentence if too much was written.
-    pub fn look(&mut self, now: Duration) -> Option<String> {
+    /// The writing that programs may do once there is room.
+    pub fn allowed_writes(&self) -> FileWrites {
+        FileWrites::UpTo(self.layer.max_file())
+    }
+
+    /// The time until the next look: shorter, the less room there is.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// Looks at the disk, and at the layer if there is a reason to.
+    pub fn look(&mut self, now: Duration) -> Option<SpaceChange> {
         let (free_then, used) = self.measured;
         let most = self.layer.max_bytes();
         let free = self.layer.free_bytes().unwrap_or(0);
         let left = most.saturating_sub(used);
-        if now < self.measure_at && free_then.saturating_sub(free) <= left / 4 {
+        let gone = free_then.saturating_sub(free);
+        if self.full_at.is_none() && now < self.measure_at && gone <= left / 4 {
+            self.interval = until_full(left - gone);
             return None;
         }
+        let began = Instant::now();
         let used = self.layer.used_bytes().unwrap_or(0);
         let used = used.saturating_sub(self.before);
+        let pause = (began.elapsed() * MEASURES_COST).clamp(MEASURES.0, MEASURES.1);
         self.measured = (self.layer.free_bytes().unwrap_or(0), used);
-        self.measure_at = now + MEASURE;
-        (used > most).then(|| {
+        self.measure_at = now + pause;
+        self.interval = until_full(most.saturating_sub(used)).max(Self::AFTER_MEASURE);
+        self.judge(used, most)
+    }
+
+    /// Looks once more when the programs have ended, and returns a sentence if the layer is full.
+    pub fn filled_at_last(mut self) -> Option<String> {
+        match self.look(Duration::ZERO)? {
+            SpaceChange::Full(sentence) | SpaceChange::Exceeded(sentence) => Some(sentence),
+            SpaceChange::StillFull | SpaceChange::Freed => None,
+        }
+    }
+
+    fn judge(&mut self, used: u64, most: u64) -> Option<SpaceChange> {
+        let sentence = || {
             format!(
                 "it wrote {} into its workspace, and `workspace.max_gb` allows {}",
                 bytes(used),
                 bytes(most)
             )
-        })
+        };
+        // A little room is not enough: a program that tries again and again would fill it at once.
+        let least = match self.full_at {
+            Some(_) => most - most / 16,
+            None => most,
+        };
+        match self.full_at {
+            None if used < least => None,
+            None => {
+                self.full_at = Some(used);
+                Some(SpaceChange::Full(sentence()))
+            }
+            Some(_) if used < least => {
+                self.full_at = None;
+                Some(SpaceChange::Freed)
+            }
+            Some(at) if used > at.saturating_add(LEAST_SLACK.max(most / 8)) => {
+                Some(SpaceChange::Exceeded(sentence()))
+            }
+            Some(_) => {
+                self.interval = Self::LOOK;
+                Some(SpaceChange::StillFull)
+            }
+        }
     }
+}
+
+/// The time in which programs could write so many bytes.
+fn until_full(left: u64) -> Duration {
+    Duration::from_millis(left / PACE).clamp(SpaceMeter::QUICK, SpaceMeter::LOOK)
 }
 
 #[cfg(test)]
@@ -164,19 +259,50 @@ mod tests {
         let disk = Disk::default();
         disk.free.set(5000);
         let mut meter = SpaceMeter::new(Box::new(disk.clone()));
-        let mut look = |seconds: u64| meter.look(Duration::from_secs(seconds));
-        assert_eq!(look(1), None);
+        let mut look = |milliseconds: u64| meter.look(Duration::from_millis(milliseconds));
+        assert_eq!(look(10), None);
         assert_eq!(disk.measured.get(), 0, "nothing was written");
         disk.free.set(4200);
         disk.used.set(800);
-        assert_eq!(look(2), None);
+        assert_eq!(look(20), None);
         assert_eq!(disk.measured.get(), 1);
-        assert_eq!(look(3), None);
+        assert_eq!(look(30), None);
         assert_eq!(disk.measured.get(), 1, "nothing more was written");
-        disk.used.set(1001);
-        assert_eq!(look(10), None, "others freed as much as it wrote");
-        let message = look(40).unwrap();
+        disk.used.set(1000);
+        assert_eq!(look(100), None, "others freed as much as it wrote");
+        let Some(SpaceChange::Full(message)) = look(300) else {
+            panic!("it is full");
+        };
         assert!(message.contains("workspace.max_gb"), "{message}");
+    }
+
+    #[test]
+    fn a_layer_that_was_full_has_room_again_or_is_written_on() {
+        let disk = Disk::default();
+        let mut meter = SpaceMeter::new(Box::new(disk.clone()));
+        let mut minutes = 0;
+        let mut used = |bytes: u64| {
+            disk.used.set(bytes);
+            minutes += 1;
+            meter.look(Duration::from_mins(minutes))
+        };
+        // However much it is, programs were not kept from it before.
+        let much = 3 * LEAST_SLACK;
+        assert!(matches!(used(much), Some(SpaceChange::Full(_))));
+        assert_eq!(used(much + LEAST_SLACK), Some(SpaceChange::StillFull));
+        assert_eq!(used(960), Some(SpaceChange::StillFull), "room for nothing");
+        assert_eq!(used(900), Some(SpaceChange::Freed));
+        assert_eq!(used(901), None);
+        assert!(matches!(used(1000), Some(SpaceChange::Full(_))));
+        assert_eq!(used(1000 + LEAST_SLACK), Some(SpaceChange::StillFull));
+        let exceeded = used(1001 + LEAST_SLACK);
+        assert!(matches!(exceeded, Some(SpaceChange::Exceeded(_))));
+    }
+
+    #[test]
+    fn the_less_room_there_is_the_sooner_the_next_look() {
+        let gigabytes = |count: u64| until_full(count * 1_000_000_000).as_millis();
+        assert_eq!([gigabytes(100), gigabytes(1), gigabytes(0)], [500, 238, 10]);
     }
 
     #[test]
@@ -184,9 +310,9 @@ mod tests {
         let disk = Disk::default();
         disk.used.set(900);
         let mut meter = SpaceMeter::from_now(Box::new(disk.clone()));
+        disk.used.set(1899);
+        assert_eq!(meter.look(MEASURES.1), None);
         disk.used.set(1900);
-        assert_eq!(meter.look(MEASURE), None);
-        disk.used.set(1901);
-        assert!(meter.look(2 * MEASURE).is_some());
+        assert!(meter.look(2 * MEASURES.1).is_some());
     }
 }

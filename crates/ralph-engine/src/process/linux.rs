@@ -4,7 +4,9 @@ mod keeper;
 mod kept_tree;
 mod table;
 
-pub(super) use table::{all_processes, ancestors, process_facts, use_of_children};
+pub(super) use table::{
+    all_processes, ancestors, limit_writes_of_children, process_facts, use_of_children,
+};
 
 use std::io;
 use std::net::TcpListener;

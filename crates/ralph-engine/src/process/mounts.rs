@@ -18,6 +18,8 @@ pub struct MountPlan {
     /// The most bytes that may be written into the upper folders of its overlays. The kernel knows no such limit:
     /// who starts the program watches it.
     pub max_written: Option<u64>,
+    /// The most bytes of one file that a program may write, wherever it is. A write beyond that fails.
+    pub max_file: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,8 +17,8 @@ use std::os::fd::AsFd;
 use rustix::process::{Pid, Signal};
 
 use super::{
-    Containment, Detection, FolderRename, MountPlan, MountTrial, PlatformLack, SandboxPlan,
-    TreeUse, TrialFailure,
+    Containment, Detection, FileWrites, FolderRename, MountPlan, MountTrial, PlatformLack,
+    SandboxPlan, TreeUse, TrialFailure,
 };
 
 /// What ralph uses on Linux, and every other system lacks.
@@ -81,6 +81,9 @@ pub(super) fn try_mounts(
 pub(super) fn use_of_children() -> TreeUse {
     TreeUse::default()
 }
+
+/// Other systems have no such limit for a program that runs.
+pub(super) fn limit_writes_of_children(_writes: FileWrites) {}
 
 pub(super) fn try_sandbox(
     _plan: &SandboxPlan,

@@ -73,6 +73,9 @@ pub(super) fn default_signals() {
         // SAFETY: SIG_DFL is no function to be called; errors for KILL and STOP are of no concern.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
+    // A write to a workspace that is full is an error that a program can tell of, and not its end.
+    // SAFETY: SIG_IGN is no function to be called.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     set_mask(|_| {});
 }
 

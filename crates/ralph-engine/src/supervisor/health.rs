@@ -130,6 +130,7 @@ impl HealthWatcher {
             WatcherStep::Nudge(_)
             | WatcherStep::Cut(_)
             | WatcherStep::Spent(_)
+            | WatcherStep::Writes(_)
             | WatcherStep::Look => None,
         });
         EndedHealth {

@@ -5,37 +5,19 @@ use std::time::Duration;
 use ralph_core::agent::{Ending, RunMoment};
 
 use super::{Observation, Watcher, WatcherStep};
-use crate::{
-    layer::{LayerSpace, SpaceMeter},
-    sandbox::TreeLimits,
-};
+use crate::sandbox::{TreeLimits, TreeWatch};
 
-/// Ends a run that writes or uses too much.
+/// Ends a run whose programs use too much memory or start too many processes.
 pub struct MeterWatcher {
-    /// Returns a sentence if it is too much.
-    look: Box<dyn FnMut(Duration) -> Option<String>>,
-    interval: Duration,
+    watch: TreeWatch,
     next: Duration,
 }
 
 impl MeterWatcher {
-    /// Watches what is written into a layer.
-    pub fn of_space(layer: Box<dyn LayerSpace>) -> Self {
-        let mut meter = SpaceMeter::new(layer);
-        Self::new(SpaceMeter::LOOK, move |now| meter.look(now))
-    }
-
-    /// Watches the memory and the processes of all programs of the run.
-    pub fn of_tree(limits: TreeLimits) -> Self {
-        let watch = limits.watch();
-        Self::new(TreeLimits::LOOK, move |_| watch.look())
-    }
-
-    fn new(interval: Duration, look: impl FnMut(Duration) -> Option<String> + 'static) -> Self {
+    pub fn new(limits: TreeLimits) -> Self {
         Self {
-            look: Box::new(look),
-            interval,
-            next: interval,
+            watch: limits.watch(),
+            next: TreeLimits::LOOK,
         }
     }
 }
@@ -53,8 +35,8 @@ impl Watcher for MeterWatcher {
         if now.elapsed < self.next {
             return Vec::new();
         }
-        self.next = now.elapsed + self.interval;
-        let too_much = (self.look)(now.elapsed).into_iter();
+        self.next = now.elapsed + TreeLimits::LOOK;
+        let too_much = self.watch.look().into_iter();
         too_much
             .map(|message| WatcherStep::Cut(Ending::Error { message }))
             .collect()

@@ -11,6 +11,7 @@ use ralph_core::{
 };
 
 use super::LocalFuture;
+use crate::process::FileWrites;
 
 /// What is to be done about the running agent.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +23,8 @@ pub enum WatcherStep {
     Tell(Box<Event>),
     /// Let all watchers know what the run has cost so far.
     Spent(Dollars),
+    /// Refuse or allow the writing of files to it and all that it started.
+    Writes(FileWrites),
     /// Look at the working tree. Answered by [`Watcher::saw`].
     Look,
 }

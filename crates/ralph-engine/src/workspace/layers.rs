@@ -15,7 +15,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use ralph_core::{change::shown, id::IterationId, job::Job};
+use ralph_core::{change::shown, figures::bytes, id::IterationId, job::Job};
 
 pub(crate) use self::submodules::alternates;
 
@@ -51,6 +51,8 @@ const COPIED: CopySize = CopySize {
 };
 /// The sockets that are named.
 const MOST_SOCKETS: usize = 5;
+/// A folder in memory, for layers that no disk can hold.
+const MEMORY: &str = "/dev/shm";
 /// The most that layers may hold in memory, where no disk can.
 const MEMORY_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
 /// The space that is held back for ralph while an agent runs.
@@ -79,6 +81,9 @@ pub(crate) struct Layers {
     removals: Removals,
     /// The most that one layer may hold.
     max_bytes: u64,
+    /// The most that one file may hold, where a person has set a limit: a sparse file may be larger than half of
+    /// what is free.
+    max_file: Option<u64>,
     reserve: Option<DiskReserve>,
     /// Facts about them that a person should know.
     notes: Vec<String>,
@@ -158,7 +163,7 @@ impl<'a> LayerRequest<'a> {
             repository: self.repo.root(),
             data_dir: self.data_dir,
             temp_dir: self.temp_dir,
-            memory_dir: None,
+            memory_dir: Some(Path::new(MEMORY)),
             memory_limit: MEMORY_LIMIT,
             containment: self.containment,
         }
@@ -246,6 +251,7 @@ impl Layers {
             max_bytes: place
                 .max_bytes
                 .map_or(max_bytes, |most| most.min(max_bytes)),
+            max_file: request.max_bytes,
             place,
             current: None,
             parked: None,
@@ -349,6 +355,7 @@ impl Layers {
     pub(crate) fn mounts(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
         let mut plan = layer.mount_plan()?;
         plan.max_written = Some(self.max_bytes);
+        plan.max_file = self.max_file;
         // A bind of the data folder would uncover them again: they are covered last.
         plan.steps.retain(
             |step| !matches!(step, MountStep::Cover { path } if *path == self.place.folder),
@@ -534,6 +541,13 @@ fn notes(place: &LayerPlace, sockets: &SocketSearch, root: &Path) -> Vec<String>
         notes.push(format!(
             "layers are kept beside the repository, in {}: ralph's data folder is on another disk or can't hold them",
             place.folder.display()
+        ));
+    }
+    if let (PlaceKind::Memory, Some(most)) = (place.kind, place.max_bytes) {
+        notes.push(format!(
+            "layers are kept in memory, in {}, up to {}: no disk here can hold them",
+            place.folder.display(),
+            bytes(most)
         ));
     }
     if !sockets.found.is_empty() {

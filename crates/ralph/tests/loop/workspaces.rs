@@ -1,11 +1,12 @@
 //! Where agents work: said at the start, by `--dry-run` and by `doctor`; and how much they may write there.
 
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{Live, Project, good_attempt, good_script, prd, story};
+use crate::other_user::ORDINARY;
+use crate::support::{Live, Project, Ran, good_attempt, good_script, prd, story};
 
 fn layered() -> Project {
     Project::with_stories(&[story("A")])
@@ -90,10 +91,73 @@ fn sockets_in_the_repository_are_named_at_the_start() {
     );
 }
 
+/// Waits until files can be written again, and then writes what was said.
+const SAY: &str = "until echo \"$said\" > said.txt; do sleep 0.05; done 2> /dev/null";
+
+/// An agent that fills its workspace, makes room, and goes on.
+fn filling(shell: &str) -> Project {
+    let work = format!("{shell}; {SAY}; echo x > A.txt");
+    layered()
+        .script(&json!({"default": [{"do": [{"run": work}, {"say": "Task A complete"}]}]}))
+        .env("RALPH_WORKSPACE_MAX_GB", "0.02")
+}
+
+fn went_on(project: &Project, ran: &Ran) {
+    assert_eq!(ran.verdicts(), ["A verified"], "{}", ran.all());
+    assert_eq!(project.repo.read("said.txt"), "File too large\n");
+    let record = project.repo.read(".ralph/logs/iteration-1.json");
+    let flag = "the workspace was full while the agent ran, and writes failed: it wrote ";
+    assert!(record.contains(flag), "{record}");
+    assert!(
+        record.contains("`workspace.max_gb` allows 20 MB"),
+        "{record}"
+    );
+    assert!(ran.all().contains("the workspace is full"), "{}", ran.all());
+    assert_eq!(project.files_of("HEAD"), ["A.txt", "prd.json", "said.txt"]);
+    assert_eq!(project.leftovers(), [""; 0]);
+}
+
 #[test]
-fn an_agent_that_writes_more_than_it_may_is_stopped_by_name_and_ralph_goes_on() {
-    // Without the end that ralph brings, it would write and wait for very long.
-    let floods = "dd if=/dev/zero of=big.bin bs=1M count=64 2> /dev/null; sleep 80";
+fn an_agent_gets_an_error_for_a_file_that_is_too_large_and_goes_on() {
+    // It waits for what the watch does, which shows that it was full.
+    let fill = "said=$(LC_ALL=C dd if=/dev/zero of=big.bin bs=1M count=64 2>&1 | grep -o 'File too large'); \
+        size=$(stat -c %s big.bin); test $size -gt 15000000 && test $size -le 21474836 || exit 1; \
+        while echo x > small; do sleep 0.05; done 2> /dev/null; rm -f big.bin small";
+    let project = filling(fill);
+    went_on(&project, &project.run(&[]).expect(0));
+}
+
+/// Fills the workspace with small files, until none can be written.
+const MANY: &str = "i=0; mkdir many; \
+    while said=$(LC_ALL=C dd if=/dev/zero of=many/$i bs=1M count=1 2>&1); do i=$((i+1)); done; \
+    said=$(echo \"$said\" | grep -o 'File too large'); test $i -lt 300 || exit 1; rm -r many";
+
+#[test]
+fn an_agent_whose_workspace_is_full_of_small_files_gets_errors_and_goes_on() {
+    let project = filling(MANY);
+    went_on(&project, &project.run(&[]).expect(0));
+}
+
+#[test]
+fn an_ordinary_user_has_the_same_limit_with_and_without_a_sandbox() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    for sandbox in ["auto", "off"] {
+        let project = filling(MANY).env("RALPH_SAFETY_SANDBOX", sandbox);
+        project
+            .repo
+            .git(["config", "--global", "safe.directory", "*"]);
+        project.give_to(ORDINARY);
+        went_on(&project, &project.run_as(Some(ORDINARY)).expect(0));
+    }
+}
+
+#[test]
+fn an_agent_that_goes_on_writing_though_it_may_not_is_stopped_by_name_and_ralph_goes_on() {
+    // Without the end that ralph brings, it would write for ever.
+    let floods = "i=0; while :; do ulimit -S -f unlimited; \
+        dd if=/dev/zero of=big$i.bin bs=1M count=700 2> /dev/null; i=$((i+1)); done";
     let script = json!({"default": [
         {"do": [{"run": floods}, {"say": "Task A complete"}]},
         good_attempt(),
@@ -101,21 +165,28 @@ fn an_agent_that_writes_more_than_it_may_is_stopped_by_name_and_ralph_goes_on() 
     let project = layered()
         .script(&script)
         .env("RALPH_WORKSPACE_MAX_GB", "0.02");
+    project.repo.file(".gitignore", "*.bin\n").commit("ignore");
     let ran = project.run(&[]).expect(0);
     assert_eq!(ran.verdicts(), ["A agent_error", "A verified"]);
     let ended = ran.named("iteration_ended");
     let message = ended[0]["message"].as_str().unwrap();
     assert!(message.contains("workspace.max_gb"), "{message}");
     assert_eq!(project.landed(), ["A"]);
-    assert!(!project.repo.exists("big.bin"));
+    assert!(!project.repo.exists("big0.bin"));
     assert_eq!(project.leftovers(), [""; 0]);
 }
 
 #[test]
-fn a_command_that_writes_more_than_it_may_is_stopped_by_name_too() {
-    // Without the end that ralph brings, it would write and wait for very long.
-    let floods = "dd if=/dev/zero of=big.bin bs=1M count=64 2> /dev/null; sleep 80";
-    let said = "stopped: it wrote 64";
+fn without_a_limit_of_a_persons_a_file_may_be_larger_than_the_disk_if_it_is_empty() {
+    let work = "truncate -s 1T sparse.bin && rm sparse.bin && echo x > A.txt";
+    let project = layered()
+        .script(&json!({"default": [{"do": [{"run": work}, {"say": "Task A complete"}]}]}));
+    assert_eq!(project.run(&[]).expect(0).verdicts(), ["A verified"]);
+}
+
+#[test]
+fn a_command_that_writes_more_than_it_may_gets_an_error_and_fails_by_name() {
+    let floods = "LC_ALL=C dd if=/dev/zero of=big.bin bs=1M count=64";
     for (kind, code, verdict) in [
         ("prepare", 3, "A failed"),
         ("commands", 3, "A failed"),
@@ -123,19 +194,37 @@ fn a_command_that_writes_more_than_it_may_is_stopped_by_name_too() {
         ("format", 0, "A verified"),
     ] {
         // Where there is no file of a change yet, the baseline runs it, which is to pass.
-        let line = format!("test ! -f A.txt || {{ {floods}; }}");
+        let line = format!("test ! -f A.txt || {floods}");
         let project = layered()
             .config(&format!("verification:\n  {kind}:\n    - '{line}'\n"))
             .env("RALPH_WORKSPACE_MAX_GB", "0.02");
         project.repo.file(".gitignore", "*.bin\n").commit("ignore");
         let ran = project.run(&["--once"]).expect(code);
         assert_eq!(ran.verdicts(), [verdict], "{kind}");
-        let record = project.repo.read(".ralph/logs/iteration-1.json");
-        assert!(record.contains(said), "{kind}: {record}");
-        assert!(record.contains("workspace.max_gb"), "{kind}: {record}");
+        let log = project.repo.read(".ralph/logs/iteration-1.txt");
+        assert!(log.contains("File too large"), "{kind}: {log}");
+        let said = "the workspace was full, and writes failed: it wrote ";
+        assert!(log.contains(said), "{kind}: {log}");
+        assert!(log.contains("`workspace.max_gb` allows 20 MB"), "{kind}");
         assert!(!project.repo.exists("big.bin"), "{kind}");
         assert_eq!(project.leftovers(), [""; 0], "{kind}");
     }
+}
+
+#[test]
+fn a_command_that_goes_on_writing_though_it_may_not_is_stopped_by_name() {
+    let floods = "i=0; while :; do ulimit -S -f unlimited; \
+        dd if=/dev/zero of=big$i.bin bs=1M count=700 2> /dev/null; i=$((i+1)); done";
+    let line = format!("test ! -f A.txt || {{ {floods}; }}");
+    let project = layered()
+        .config(&format!("verification:\n  commands:\n    - '{line}'\n"))
+        .env("RALPH_WORKSPACE_MAX_GB", "0.02");
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A failed"]);
+    let record = project.repo.read(".ralph/logs/iteration-1.json");
+    assert!(record.contains("stopped: it wrote"), "{record}");
+    assert!(record.contains("workspace.max_gb"), "{record}");
+    assert_eq!(project.leftovers(), [""; 0]);
 }
 
 /// A data folder on another disk than the repository's, if there is one.
@@ -182,6 +271,64 @@ fn layers_are_kept_beside_the_repository_where_the_data_folder_cannot_hold_them_
         project.repo.git(["rm", "-q", "A.txt"]);
         project.repo.commit("take back");
     }
+}
+
+/// A project whose layers no disk can hold: the data folder and `TMPDIR` are in the repository.
+fn without_a_disk() -> Project {
+    let project = layered();
+    project.repo.file(".gitignore", "data/\n").commit("ignore");
+    let inside = project.repo.root().join("data");
+    std::fs::create_dir(&inside).unwrap();
+    std::fs::write(project.repo.root().with_file_name(".ralph-layers"), "").unwrap();
+    project
+        .env("RALPH_DATA_DIR", &inside)
+        .env("TMPDIR", &inside)
+}
+
+fn layers_in_memory() -> PathBuf {
+    let user = rustix::process::geteuid().as_raw();
+    PathBuf::from(format!("/dev/shm/ralph-layers-{user}"))
+}
+
+#[test]
+fn layers_are_kept_in_memory_where_no_disk_can_hold_them_and_that_is_said() {
+    let project = without_a_disk();
+    let ran = project.run(&["--once"]).expect(0);
+    let place = format!("layers in {}", layers_in_memory().display());
+    assert_eq!(ran.one("loop_started")["workspace"], place.as_str());
+    assert!(
+        ran.all().contains("layers are kept in memory"),
+        "{}",
+        ran.all()
+    );
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    assert_eq!(project.landed(), ["A"]);
+}
+
+#[test]
+fn layers_of_a_killed_ralph_are_swept_by_any_command_wherever_they_are() {
+    let project = without_a_disk();
+    let root = project.repo.root().to_str().unwrap().to_owned();
+    let is_of_project = |folder: &Path| {
+        let owner = std::fs::read_to_string(folder.join("iteration")).unwrap_or_default();
+        owner.ends_with(&root)
+    };
+    let own = || {
+        let entries = std::fs::read_dir(layers_in_memory()).into_iter().flatten();
+        let folders = entries.flatten().map(|entry| entry.path());
+        folders.filter(|folder| is_of_project(folder)).count()
+    };
+    project.run_with("RALPH_FAILPOINT", "agent-ended");
+    assert_eq!(own(), 1, "the next run goes on with it");
+    project.run(&["--once"]).expect(0);
+    assert_eq!(own(), 0);
+    // One that no run goes on with.
+    let dead = format!("layer-4194305-{}", "0".repeat(32));
+    let left = layers_in_memory().join(dead);
+    std::fs::create_dir(&left).unwrap();
+    std::fs::write(left.join("iteration"), format!("none\n{root}")).unwrap();
+    let status = Live::start(project.ralph(&["status"])).wait().expect(0);
+    assert_eq!(own(), 0, "{}", status.all());
 }
 
 #[test]

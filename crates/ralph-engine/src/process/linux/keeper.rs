@@ -64,7 +64,7 @@ pub(super) enum KeeperMessage {
 }
 
 impl KeeperMessage {
-    const STEPS: [&'static str; 18] = [
+    const STEPS: [&'static str; 19] = [
         "making the namespace",
         "mapping the user",
         "forking",
@@ -83,6 +83,7 @@ impl KeeperMessage {
         "closing the sandbox",
         "becoming another user",
         "keeping it from settings of the kernel",
+        "limiting the size of files",
     ];
 
     pub(super) fn parse(bytes: [u8; 8]) -> Option<Self> {
@@ -137,6 +138,7 @@ enum SetupStep {
     Sandbox,
     User,
     KernelSettings,
+    Limit,
 }
 
 /// The last step of the process that is to become the program.
@@ -573,6 +575,9 @@ impl Keeper {
             && sys::change_folder(mounts.cwd()).is_err()
         {
             return self.failed(SetupStep::Folder);
+        }
+        if let Some(Err(_)) = self.mounts.as_ref().map(CompiledMounts::limit_files) {
+            return self.failed(SetupStep::Limit);
         }
         if let Some(Err(_)) = self.sandbox.as_ref().map(CompiledSandbox::close) {
             return self.failed(SetupStep::Sandbox);

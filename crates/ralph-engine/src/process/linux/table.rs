@@ -2,7 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::process::{Ancestor, ProcessFacts, ProcessStatus, TreeUse};
+use rustix::process::{Gid, Pid, Resource, Rlimit, Uid, prlimit};
+use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
+
+use crate::process::{Ancestor, FileWrites, ProcessFacts, ProcessStatus, TreeUse};
+
+/// Processes that keep making others are walked through so often.
+const MOST_WALKS: usize = 8;
 
 /// `started` is in the ticks of the kernel since it booted here.
 pub(in crate::process) fn process_facts(pid: u32) -> Option<ProcessFacts> {
@@ -25,6 +31,95 @@ pub(in crate::process) fn all_processes() -> Vec<ProcessFacts> {
 /// Sums up all that descend from this process.
 pub(in crate::process) fn use_of_children() -> TreeUse {
     let page = rustix::param::page_size() as u64;
+    let mut found = TreeUse::default();
+    for (_, pages) in descendants() {
+        found.processes += 1;
+        found.memory_bytes += pages * page;
+    }
+    found
+}
+
+/// Sets a limit that each of them may raise again itself: it is no wall, and can be taken back without rights.
+pub(in crate::process) fn limit_writes_of_children(writes: FileWrites) {
+    for _ in 0..MOST_WALKS {
+        let changed = descendants()
+            .into_iter()
+            .filter(|(pid, _)| limit_writes_of(*pid, writes))
+            .count();
+        // One that was made meanwhile has what its parent had.
+        if changed == 0 {
+            return;
+        }
+    }
+}
+
+/// Returns whether a process had another limit.
+fn limit_writes_of(pid: u32, writes: FileWrites) -> bool {
+    let Some(now) = file_limit(pid) else {
+        return false;
+    };
+    let wanted = match writes {
+        FileWrites::Refused => Some(0),
+        FileWrites::UpTo(Some(most)) => Some(most.min(now.maximum.unwrap_or(u64::MAX))),
+        FileWrites::UpTo(None) => now.maximum,
+    };
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let (false, Some(number)) = (now.current == wanted, number) else {
+        return false;
+    };
+    let limit = Rlimit {
+        current: wanted,
+        ..now
+    };
+    let set = || prlimit(Some(number), Resource::Fsize, limit).is_ok();
+    set() || owner_of(pid).is_some_and(|owner| as_owner(owner, set))
+}
+
+/// The user and the group of a process.
+fn owner_of(pid: u32) -> Option<(Uid, Gid)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let first = |key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    Some((Uid::from_raw(first("Uid:")?), Gid::from_raw(first("Gid:")?)))
+}
+
+/// Does something in a thread whose real user is another. Root of a container often has not the right to change limits
+/// of others, and has that to be them.
+fn as_owner((user, group): (Uid, Gid), act: impl FnOnce() -> bool + Send) -> bool {
+    std::thread::scope(|scope| {
+        let become_and_act = || {
+            set_thread_res_gid(group, None, None).is_ok()
+                && set_thread_res_uid(user, None, None).is_ok()
+                && act()
+        };
+        scope.spawn(become_and_act).join().unwrap_or(false)
+    })
+}
+
+/// The size of file that a process may write, as `/proc` has it.
+fn file_limit(pid: u32) -> Option<Rlimit> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
+    parse_file_limit(&text)
+}
+
+fn parse_file_limit(text: &str) -> Option<Rlimit> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Max file size"))?;
+    let mut values = line.split_whitespace().map(|value| match value {
+        "unlimited" => Some(None),
+        number => number.parse().ok().map(Some),
+    });
+    Some(Rlimit {
+        current: values.next()??,
+        maximum: values.next()??,
+    })
+}
+
+/// All that descend from this process, and the pages of memory that each of them holds.
+fn descendants() -> Vec<(u32, u64)> {
     let mut children: HashMap<u32, Vec<(u32, u64)>> = HashMap::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -35,13 +130,12 @@ pub(in crate::process) fn use_of_children() -> TreeUse {
             children.entry(parent).or_default().push((pid, pages));
         }
     }
-    let mut found = TreeUse::default();
+    let mut found = Vec::new();
     let mut left = vec![std::process::id()];
     while let Some(parent) = left.pop() {
         // Taken out, so that no circle is followed twice: the list is no snapshot.
         for (pid, pages) in children.remove(&parent).unwrap_or_default() {
-            found.processes += 1;
-            found.memory_bytes += pages * page;
+            found.push((pid, pages));
             left.push(pid);
         }
     }
@@ -128,6 +222,50 @@ fn parse(pid: u32, text: &str) -> Option<ProcessFacts> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_limit_of_files_is_read_from_the_list_of_limits() {
+        let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
+            Max cpu time              unlimited            unlimited            seconds   \n\
+            Max file size             21474836             unlimited            bytes     \n";
+        let found = parse_file_limit(text).unwrap();
+        assert_eq!((found.current, found.maximum), (Some(21_474_836), None));
+        assert!(parse_file_limit("Max file size  some  none").is_none());
+        assert!(parse_file_limit("").is_none());
+    }
+
+    #[test]
+    fn a_child_and_its_children_write_only_while_they_may() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = std::process::Command::new("sh")
+            .args([
+                "-c",
+                "trap '' XFSZ; while read line; do (echo x > file) 2> /dev/null && echo yes || echo no; done",
+            ])
+            .current_dir(folder.path())
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut asked = || {
+            let mut line = String::new();
+            std::io::Write::write_all(&mut input, b"\n").unwrap();
+            std::io::BufRead::read_line(&mut output, &mut line).unwrap();
+            line
+        };
+        assert_eq!(asked(), "yes\n");
+        limit_writes_of_children(FileWrites::Refused);
+        assert_eq!(asked(), "no\n");
+        limit_writes_of_children(FileWrites::UpTo(Some(100)));
+        assert_eq!(asked(), "yes\n");
+        limit_writes_of_children(FileWrites::UpTo(None));
+        assert_eq!(asked(), "yes\n");
+        assert!(file_limit(child.id()).unwrap().current.is_none());
+        drop(input);
+        child.wait().unwrap();
+    }
 
     #[test]
     fn children_and_their_children_are_counted_with_their_memory() {

@@ -105,7 +105,10 @@ fn no_agent_is_called_stuck_before_a_last_look() {
                 _ => "?",
             },
             WatcherStep::Nudge(text) => text,
-            WatcherStep::Cut(_) | WatcherStep::Look | WatcherStep::Spent(_) => "?",
+            WatcherStep::Cut(_)
+            | WatcherStep::Look
+            | WatcherStep::Spent(_)
+            | WatcherStep::Writes(_) => "?",
         })
         .collect();
     let reminder = "REMINDER: You have been working for 30 minutes without checkpoint update. Please \

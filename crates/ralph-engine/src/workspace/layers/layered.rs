@@ -298,6 +298,7 @@ impl Workspace for Layered<'_> {
             uppers: uppers.collect(),
             xattrs: self.layers.place.options.xattrs,
             max_bytes: self.layers.max_bytes,
+            max_file: self.layers.max_file,
         }))
     }
 

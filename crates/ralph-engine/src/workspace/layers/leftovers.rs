@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    os::unix::ffi::OsStrExt as _,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -10,8 +10,10 @@ use ralph_core::id::IterationId;
 
 use crate::{
     error::{LoopError, file_error},
-    layer::{LayerPlace, leftovers, sweep},
+    layer::{leftovers, place_folders, sweep},
 };
+
+use super::MEMORY;
 
 /// Tells which iteration a layer is of.
 const ITERATION: &str = "iteration";
@@ -49,23 +51,38 @@ impl LayerOwner {
     }
 }
 
-/// Returns whether a dead process left layers in the data folder that are neither awaited in another worktree nor
-/// by this iteration.
+/// The folders in which layers of a worktree may be.
+fn folders(data_dir: &Path, here: &Path) -> impl Iterator<Item = PathBuf> {
+    let temp_dir = std::env::temp_dir();
+    let memory = Some(Path::new(MEMORY));
+    let folders = place_folders(here, data_dir, &temp_dir, memory);
+    let folders = folders.into_iter().map(|(_, folder)| folder);
+    // In a folder that all may write to, it may be another user's.
+    folders.filter(|folder| {
+        let own = rustix::process::geteuid().as_raw();
+        let found = std::fs::symlink_metadata(folder);
+        found.is_ok_and(|meta| meta.is_dir() && meta.uid() == own)
+    })
+}
+
+/// Returns whether a dead process left layers that are neither awaited in another worktree nor by this iteration.
 pub(crate) fn has_leftover_layers(
     data_dir: &Path,
     here: &Path,
     unfinished: Option<&IterationId>,
 ) -> bool {
-    leftovers(&data_dir.join(LayerPlace::NAME))
-        .into_iter()
+    folders(data_dir, here)
+        .flat_map(|folder| leftovers(&folder))
         .any(|layer| {
             !LayerOwner::of(&layer).is_some_and(|owner| owner.is_awaited(here, unfinished))
         })
 }
 
-/// Deletes the layers in the data folder whose owners are gone, and with which no run goes on.
+/// Deletes the layers whose owners are gone, and with which no run goes on.
 pub(crate) fn sweep_layers(data_dir: &Path, here: &Path, unfinished: Option<&IterationId>) {
-    sweep_folder(&data_dir.join(LayerPlace::NAME), here, unfinished);
+    for folder in folders(data_dir, here) {
+        sweep_folder(&folder, here, unfinished);
+    }
 }
 
 pub(super) fn sweep_folder(folder: &Path, here: &Path, unfinished: Option<&IterationId>) {

@@ -51,6 +51,7 @@ pub(super) struct FailedStep(pub(super) c_int);
 pub(in crate::process::linux) struct CompiledMounts {
     steps: Arc<[CompiledStep]>,
     cwd: Arc<CStr>,
+    max_file: Option<u64>,
 }
 
 struct CompiledStep {
@@ -115,6 +116,7 @@ impl CompiledMounts {
         Ok(Self {
             steps: steps.into(),
             cwd: c_string(cwd)?.into(),
+            max_file: plan.max_file,
         })
     }
 
@@ -127,6 +129,14 @@ impl CompiledMounts {
 
     pub(super) fn cwd(&self) -> &CStr {
         &self.cwd
+    }
+
+    /// Runs in C.
+    pub(super) fn limit_files(&self) -> Result<(), CallFailed> {
+        match self.max_file {
+            Some(most) => sys::limit_files(most),
+            None => Ok(()),
+        }
     }
 
     /// Runs in B. Leaves it in any folder.

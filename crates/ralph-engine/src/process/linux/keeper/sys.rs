@@ -403,6 +403,20 @@ pub(super) fn open_door(address: &libc::sockaddr_in, to: c_int) -> Result<(), Ca
 }
 
 /// Sets the name of this process among those of the machine.
+/// Lowers the size of file that the process can write. It may raise the limit again, which who watches it sees.
+pub(super) fn limit_files(most: u64) -> Result<(), CallFailed> {
+    let mut limit = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the structure is valid for writing, and for reading.
+    unsafe {
+        check(libc::getrlimit64(libc::RLIMIT_FSIZE, &raw mut limit))?;
+        limit.rlim_cur = limit.rlim_cur.min(most);
+        check(libc::setrlimit64(libc::RLIMIT_FSIZE, &raw const limit))
+    }
+}
+
 pub(super) fn set_name(name: &std::ffi::CStr) {
     // SAFETY: the string is valid.
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
