@@ -24,7 +24,7 @@ use crate::{
     record::{AgentStatements, Guidance, RunRecord, VerificationRecord},
     task::{Task, suggested::SuggestedTask},
     verdict::Verdict,
-    verify::VerifyReport,
+    verify::{LandedTests, VerifyReport},
 };
 
 /// The version of both shapes. A reader refuses a newer one.
@@ -80,6 +80,9 @@ pub struct AttemptHistory {
     pub diagnosis: Option<Diagnosis>,
     /// The phase that the agent of the last handoff said to be in.
     pub phase: Option<ExecutionPhase>,
+    /// The tests of commands that are not part of the baseline, as the changes before it left them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub landed_tests: Vec<LandedTests>,
 }
 
 /// Parts of the prompt that come from the loop.

@@ -151,6 +151,15 @@ impl VerifyReport {
     }
 }
 
+/// The tests that a command ran for the last change that landed with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LandedTests {
+    /// The command, as records have it.
+    pub command: String,
+    pub tests: Option<TestCounts>,
+}
+
 /// Durations as whole milliseconds, which people read and other languages have.
 mod millis {
     use std::time::Duration;

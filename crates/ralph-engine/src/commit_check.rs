@@ -118,6 +118,7 @@ pub async fn check_commit(check: CommitCheck<'_>) -> Result<CheckedCommit, LoopE
                 mounts: &|| layers.mounts(&layer).map(Some),
                 written: None,
                 baseline: None,
+                landed: &[],
             };
             let report = run_verify_commands(run, ports, &mut files).await;
             (CheckPlace::Layer, report)
@@ -227,6 +228,7 @@ impl CleanClone {
             mounts: &mounts,
             written: None,
             baseline: None,
+            landed: &[],
         };
         Ok(run_verify_commands(run, ports, files).await)
     }

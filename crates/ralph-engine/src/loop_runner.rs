@@ -95,7 +95,7 @@ use ralph_core::{
     task::{Status as TaskStatus, TaskId},
     termination::{Stop, TaskDecision},
     time::to_the_second,
-    verify::VerifyReport,
+    verify::{LandedTests, VerifyReport},
 };
 
 use self::{
@@ -145,6 +145,8 @@ pub struct LoopRunner {
     control: ControlChannel,
     output: LoopOutput,
     baseline: Option<VerifyReport>,
+    /// The tests of commands that are not part of the baseline: those of tasks.
+    landed_tests: Vec<LandedTests>,
     clean: CleanWatch,
     began: Instant,
     /// The time that earlier processes had of the same allowance.

@@ -340,6 +340,7 @@ async fn run_formatters(
         mounts: &mounts,
         written: None,
         baseline: context.job.baseline.as_ref(),
+        landed: &[],
     };
     let report = run_verify_commands(run, services.verify_ports(), files).await;
     for failed in report.commands.iter().filter(|c| !c.passed()) {

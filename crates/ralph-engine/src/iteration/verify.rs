@@ -14,8 +14,8 @@ use ralph_core::{
     time::later,
     verdict::NOT_STARTED,
     verify::{
-        Comparison, TestFinding, VerifyCommandReport, VerifyReport, compare, compare_tests,
-        counterparts,
+        Comparison, LandedTests, TestCounts, TestFinding, VerifyCommandReport, VerifyReport,
+        compare, compare_tests, counterparts,
     },
 };
 
@@ -68,6 +68,7 @@ pub(super) async fn verify(
         mounts: &mounts,
         written: Some(layer.as_ref().map_or(root, |made| made.written(root))),
         baseline: job.baseline.as_ref(),
+        landed: &job.history.landed_tests,
     };
     let report = run_verify_commands(run, services.verify_ports(), files).await;
     let tree = context.log.change.as_ref();
@@ -204,6 +205,8 @@ pub(crate) struct CommandRun<'a> {
     pub(crate) written: Option<&'a Path>,
     /// The results that each one is compared with.
     pub(crate) baseline: Option<&'a VerifyReport>,
+    /// The tests that those are compared with which the baseline does not have.
+    pub(crate) landed: &'a [LandedTests],
 }
 
 /// What running commands meets outside of them.
@@ -327,7 +330,14 @@ fn judge(job: &Job, report: &VerifyReport, run: u32) -> Check {
             );
             let holds = command.passed() || allow && known;
             let tests = if holds {
-                changed_tests(protect, before, command)
+                let landed = &job.history.landed_tests;
+                let is_own = job.task.verify.contains(&command.command);
+                let tests = changed_tests(protect, tests_before(before, landed, command), command);
+                if is_own {
+                    tests.or_no_test(protect, command)
+                } else {
+                    tests
+                }
             } else {
                 TestsChanged::default()
             };
@@ -411,20 +421,43 @@ impl TestsChanged {
         !self.lost.is_empty()
     }
 
+    /// A task's own command that runs no test is flagged, also if there was no count to compare with.
+    fn or_no_test(mut self, protect: ProtectTests, now: &VerifyCommandReport) -> Self {
+        let is_known = !self.lost.is_empty() || !self.flags.is_empty();
+        let runs_none = now.tests.as_ref().is_some_and(|tests| tests.ran() == 0);
+        if runs_none && !is_known && protect != ProtectTests::Off {
+            self.flags.push(TestFinding::NoTest);
+        }
+        self
+    }
+
     fn sentence(&self) -> Option<String> {
         let lost: Vec<String> = self.lost.iter().map(ToString::to_string).collect();
         (!lost.is_empty()).then(|| lost.join(" and "))
     }
 }
 
-/// Compares the tests that a command ran with those that it ran before. One that the baseline does not know
-/// has nothing to fall short of.
+/// The tests that a command ran before: in the baseline, or for the last change that landed with it.
+fn tests_before<'a>(
+    baseline: Option<&'a VerifyCommandReport>,
+    landed: &'a [LandedTests],
+    now: &VerifyCommandReport,
+) -> Option<&'a TestCounts> {
+    if let Some(before) = baseline {
+        return before.tests.as_ref();
+    }
+    let command = now.command.to_string();
+    let known = landed.iter().find(|known| known.command == command);
+    known.and_then(|known| known.tests.as_ref())
+}
+
+/// Compares the tests that a command ran with those that it ran before. One that ran none before has nothing to
+/// fall short of.
 fn changed_tests(
     protect: ProtectTests,
-    before: Option<&VerifyCommandReport>,
+    before: Option<&TestCounts>,
     now: &VerifyCommandReport,
 ) -> TestsChanged {
-    let before = before.and_then(|before| before.tests.as_ref());
     let found = compare_tests(before, now.tests.as_ref());
     match protect {
         ProtectTests::Off => TestsChanged::default(),
@@ -443,6 +476,7 @@ fn changed_tests(
 fn lost_alone(run: CommandRun<'_>, report: &VerifyCommandReport) -> bool {
     let mut same = run.baseline.iter().flat_map(|baseline| &baseline.commands);
     let before = same.find(|before| before.command == report.command);
+    let before = tests_before(before, run.landed, report);
     changed_tests(run.config.safety.protect_tests, before, report).lost()
 }
 

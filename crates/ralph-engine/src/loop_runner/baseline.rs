@@ -2,8 +2,12 @@
 //! can be told from *was already broken*.
 
 use ralph_core::{
-    change::shown, config::VerifyNetwork, event::Event, record::VerificationRecord,
-    task::VerifyCommand, verify::VerifyReport,
+    change::shown,
+    config::VerifyNetwork,
+    event::Event,
+    record::VerificationRecord,
+    task::VerifyCommand,
+    verify::{LandedTests, VerifyReport},
 };
 
 use super::{LoopError, LoopRunner};
@@ -147,6 +151,7 @@ impl LoopRunner {
             mounts: &mounts,
             written: Some(made.map_or(root, |made| made.written(root))),
             baseline: None,
+            landed: &[],
         };
         let ports = VerifyPorts {
             environment: &self.runtime.environment,
@@ -291,6 +296,14 @@ impl LoopRunner {
             if let Some(at) = ran.iter().position(|record| record.command == command) {
                 before.tests.clone_from(&ran.remove(at).tests);
             }
+        }
+        for record in ran {
+            self.landed_tests
+                .retain(|known| known.command != record.command);
+            self.landed_tests.push(LandedTests {
+                command: record.command.clone(),
+                tests: record.tests.clone(),
+            });
         }
     }
 }

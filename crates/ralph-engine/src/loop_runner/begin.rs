@@ -349,6 +349,7 @@ impl LoopRunner {
             marked: None,
             changed: Changed::Nothing,
             baseline: None,
+            landed_tests: Vec::new(),
             clean: CleanWatch::default(),
             board,
             journal,

@@ -125,6 +125,7 @@ impl LoopRunner {
                 failure: state.feedback,
                 diagnosis: state.gutter.diagnosis,
                 phase: state.handoff.phase,
+                landed_tests: self.landed_tests.clone(),
             },
             limits: self.job_limits(),
             goal: self.settings.goal.clone(),

@@ -365,3 +365,70 @@ fn a_loop_that_goes_on_after_a_kill_compares_with_what_landed_last() {
         }
     }
 }
+
+/// Tasks that are verified by a command of their own, which prints a file that their agents write.
+fn with_own_command(summaries: &[(&str, &str)], more: &str) -> Project {
+    let attempt = |summary: &str| {
+        json!([{"do": [
+            {"write": {"path": "{id}.txt", "text": "x\n"}},
+            {"write": {"path": "summary.txt", "text": format!("{summary}\n")}},
+            {"say": "Task {id} complete"},
+        ]}])
+    };
+    let stories: Vec<Value> = summaries
+        .iter()
+        .map(|(id, _)| {
+            let mut own = story(id);
+            own["verify"] = json!(["cat summary.txt"]);
+            own
+        })
+        .collect();
+    let script: serde_json::Map<String, Value> = summaries
+        .iter()
+        .map(|(id, summary)| ((*id).to_owned(), attempt(summary)))
+        .collect();
+    Project::with_stories(&stories)
+        .config(&format!(
+            "loop:\n  max_verify_retries: 0\n  max_attempts: 1\n{more}"
+        ))
+        .script(&json!({"tasks": script}))
+}
+
+#[test]
+fn tests_of_a_tasks_own_command_are_compared_with_what_landed_last() {
+    let project = with_own_command(&[("A", CARGO[0]), ("B", CARGO[1]), ("C", CARGO[2])], "");
+    let ran = project.run(&[]);
+    assert_eq!(
+        ran.verdicts(),
+        ["A verified", "B verified", "C failed"],
+        "{}",
+        ran.all()
+    );
+    let body = project.repo.git(["log", "-1", "--format=%s%n%b"]);
+    assert!(body.starts_with("feat: Write B"), "{body}");
+    let flag = "- `cat summary.txt` has 2 tests, 3 before";
+    assert!(body.contains(flag), "{body}");
+    let last = project.repo.read(".ralph/logs/iteration-3.json");
+    assert!(last.contains("ran no test, 2 before"), "{last}");
+}
+
+#[test]
+fn a_tasks_own_command_that_runs_no_test_is_flagged_though_there_is_nothing_to_compare_with() {
+    let project = with_own_command(&[("A", CARGO[2])], "");
+    project.run(&[]).expect(0);
+    assert_eq!(flags(&project), ["`cat summary.txt` ran no test"]);
+    let project = with_own_command(&[("A", CARGO[2])], "safety:\n  protect_tests: off\n");
+    project.run(&[]).expect(0);
+    assert_eq!(flags(&project), [""; 0]);
+}
+
+#[test]
+fn a_loop_that_goes_on_after_a_kill_knows_the_tests_of_a_tasks_own_command() {
+    let project = with_own_command(&[("A", CARGO[0]), ("B", CARGO[1])], "");
+    project.run_with("RALPH_FAILPOINT", "files-written");
+    assert_eq!(project.landed(), ["A"]);
+    project.run(&[]).expect(0);
+    let body = project.repo.git(["log", "-1", "--format=%s%n%b"]);
+    let flag = "- `cat summary.txt` has 2 tests, 3 before";
+    assert!(body.contains(flag), "{body}");
+}

@@ -21,6 +21,8 @@ pub enum TestFinding {
     NoneRan {
         before: u64,
     },
+    /// No test was run, and nothing tells whether there ever were any.
+    NoTest,
     Fewer {
         before: u64,
         now: u64,
@@ -41,7 +43,10 @@ impl TestFinding {
     pub fn fails(&self) -> bool {
         match self {
             Self::NoneRan { .. } => true,
-            Self::Fewer { .. } | Self::NewlySkipped { .. } | Self::MoreSkipped { .. } => false,
+            Self::NoTest
+            | Self::Fewer { .. }
+            | Self::NewlySkipped { .. }
+            | Self::MoreSkipped { .. } => false,
         }
     }
 }
@@ -50,6 +55,7 @@ impl fmt::Display for TestFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoneRan { before } => write!(f, "ran no test, {before} before"),
+            Self::NoTest => f.write_str("ran no test"),
             Self::Fewer { before, now } => write!(f, "has {}, {before} before", tests(*now)),
             Self::NewlySkipped { names } => {
                 let shown: Vec<String> = names

@@ -172,6 +172,38 @@ fn g06_a_stash_is_there_after_a_collection_of_garbage(mode: &str) {
 }
 modes!(g06_a_stash_is_there_after_a_collection_of_garbage);
 
+/// Deeds after which older entries of the stash have lost their objects, or the log that names them.
+const STASHES_LOST: [&str; 6] = [
+    "git stash drop -q stash@{1}; git reflog expire --expire=now --all; git gc -q --prune=now",
+    "git stash clear; git gc -q --prune=now",
+    "git stash drop -q; git prune --expire=now; git repack -adq",
+    "rm -rf .git/objects/pack",
+    "rm -rf .git/logs/refs/stash; git gc -q --prune=now",
+    "git reflog delete stash@{1}; git repack -adq; git prune-packed; git prune",
+];
+
+fn g06_every_entry_of_the_stash_is_whole_after_each_way_to_lose_it(mode: &str) {
+    each(STASHES_LOST, |deed| {
+        for packed in [false, true] {
+            let how = format!("{mode}, {deed}, packed: {packed}");
+            let project = enriched(alone(mode, &format!("work; {deed}")));
+            if packed {
+                project.repo.git(["gc", "-q"]);
+            }
+            let before = refs(&project);
+            let ran = project.run(&[]);
+            assert_eq!(refs(&project), before, "{how}: {}", ran.all());
+            for entry in ["stash@{0}", "stash@{1}"] {
+                let shown = project.repo.git(["stash", "show", "-p", entry]);
+                assert!(shown.contains("+stashed"), "{how}: {shown}");
+            }
+            project.repo.git(["fsck", "--full", "--strict"]);
+            assert_whole(&project, &how);
+        }
+    });
+}
+modes!(g06_every_entry_of_the_stash_is_whole_after_each_way_to_lose_it);
+
 /// Loose objects and packs that are nobody's to delete.
 fn g06_deleted_objects_come_back(mode: &str) {
     let project = enriched(one_after_another(
