@@ -181,7 +181,7 @@ impl Repo {
     }
 
     /// Gives what root wrote into the git folders and into ralph's own folder to the owners of these places.
-    pub(super) fn leave_to_owner(&self) {
+    pub(crate) fn leave_to_owner(&self) {
         for folder in [&self.git_dir, &self.common_dir] {
             if let Some(owner) = Owner::at(folder) {
                 owner.take_tree(folder);

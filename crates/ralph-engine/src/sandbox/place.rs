@@ -29,6 +29,10 @@ impl SandboxPlace<'_> {
     /// Finds the strongest sandbox that works here, and what is to be said about the configuration of it.
     pub async fn find(&self) -> Result<(SandboxFound, Vec<String>), LoopError> {
         sweep_homes(self.data_dir);
+        // Files of ralph's own among those of another user are no reason to run programs as root.
+        if let Some(repo) = self.repo {
+            repo.leave_to_owner();
+        }
         let hosts = self.config.safety.allow_hosts.iter();
         let hosts = hosts
             .map(|host| AllowedHost::parse(host))

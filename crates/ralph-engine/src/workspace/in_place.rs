@@ -178,6 +178,8 @@ impl Workspace for InPlace<'_> {
     }
 
     fn before_run(&mut self, job: &Job) -> Result<DoneFile, LoopError> {
+        // A program that is not root could not change what root has written there.
+        self.repo.leave_to_owner();
         self.snapshots
             .take(self.source, self.state_dir, job.iteration.as_str())?;
         if let Some(before) = &mut self.before {

@@ -473,3 +473,17 @@ fn variables_whose_values_cant_be_hidden_are_named_without_their_values() {
     let ran = ralph_with(&repo, &["doctor", "--json"], &vars[2..]);
     assert!(checks(&ran, "secrets").is_empty());
 }
+
+#[test]
+fn each_means_of_a_sandbox_is_tried_and_said() {
+    let repo = healthy();
+    let check = only(&ralph(&repo, &["doctor", "--json"]), "sandbox");
+    let said = check["message"].as_str().unwrap();
+    assert!(said.starts_with("on, by namespaces"), "{said}");
+    assert!(said.contains("namespaces: it works"), "{said}");
+    assert!(said.contains("bwrap: it works"), "{said}");
+    let is_root = rustix::process::geteuid().is_root();
+    let landlock = said.split("Landlock: ").nth(1).unwrap();
+    assert_eq!(landlock.contains("root"), is_root, "{said}");
+    assert_eq!(landlock.starts_with("it works"), !is_root, "{said}");
+}

@@ -6,16 +6,12 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Live, Project, Ran, good_attempt, good_script, story};
 
 /// The owner of the repository, and its group.
 const OWNER: (u32, u32) = (1234, 1235);
-
-fn does(shell: &str) -> Value {
-    json!({"default": [{"do": [{"run": shell}, {"say": "Task A complete"}]}]})
-}
 
 fn give(path: &Path, (user, group): (u32, u32)) {
     let owner = format!("{user}:{group}");
@@ -52,15 +48,31 @@ fn root_works_in_a_layer_over_what_belongs_to_another_user_and_leaves_it_all_to_
     if !rustix::process::geteuid().is_root() {
         return;
     }
+    // With a third owner no swap of two shows all files as those of the program's user.
+    leaves_all_to_owners(
+        "auto",
+        None,
+        "on, by namespaces, and programs do not run as root",
+    );
+    leaves_all_to_owners("auto", Some((4321, 4321)), "reduced");
+    leaves_all_to_owners("off", None, "off");
+    leaves_all_to_owners("off", Some((4321, 4321)), "off");
+}
+
+/// Runs a loop of root's over a repository of another user in which one file may be a third one's.
+fn leaves_all_to_owners(sandbox: &str, third: Option<(u32, u32)>, said: &str) {
     let mut own = story("A");
     own["verify"] = json!(["test -f A.txt && grep -q more kept && test -f new/deep/file"]);
-    let project = Project::with_stories(&[own])
-        .script(&does(
-            "set -e; git status > /dev/null; echo x > A.txt; echo more >> kept; mkdir -p new/deep; \
-             echo f > new/deep/file; ln -s kept link; mv dir moved; echo more >> moved/b; git mv old renamed; \
-             rm gone; chmod +x run.sh; echo more >> others",
-        ))
-        .env("RALPH_WORKSPACE_MODE", "overlay");
+    let first = "set -e; git status > /dev/null; echo x > A.txt; echo more >> kept; mkdir -p new/deep; \
+        echo f > new/deep/file; ln -s kept link; mv dir moved; echo more >> moved/b; git mv old renamed; \
+        rm gone; chmod +x run.sh; echo more >> others";
+    // With what ralph has written into the git folder meanwhile.
+    let second = "set -e; echo x > B.txt; git add -A; git commit -qm mine; echo y >> kept";
+    let attempt = |id: &str, shell: &str| json!([{"do": [{"run": shell}, {"say": format!("Task {id} complete")}]}]);
+    let project = Project::with_stories(&[own, story("B")])
+        .script(&json!({"tasks": {"A": attempt("A", first), "B": attempt("B", second)}}))
+        .env("RALPH_WORKSPACE_MODE", "overlay")
+        .env("RALPH_SAFETY_SANDBOX", sandbox);
     let repo = &project.repo;
     for path in ["kept", "dir/a", "dir/b", "old", "gone", "run.sh", "others"] {
         repo.file(path, "1\n");
@@ -69,10 +81,20 @@ fn root_works_in_a_layer_over_what_belongs_to_another_user_and_leaves_it_all_to_
     // Without this no git of root's works there, and ralph says so.
     repo.git(["config", "--global", "safe.directory", "*"]);
     give(repo.root(), OWNER);
-    give(&repo.root().join("others"), (4321, 4321));
+    let owner_of_one = third.unwrap_or(OWNER);
+    give(&repo.root().join("others"), owner_of_one);
     let ran = project.run(&[]).expect(0);
-    assert_eq!(ran.verdicts(), ["A verified"]);
-    let files = project.files_of("HEAD");
+    let walls = ran.one("loop_started")["sandbox"].clone();
+    let walls = walls.as_str().unwrap();
+    assert!(walls.starts_with(said), "{sandbox}, {third:?}: {walls}");
+    assert_eq!(
+        ran.verdicts(),
+        ["A verified", "B verified"],
+        "{sandbox}, {third:?}: {}",
+        ran.all()
+    );
+    assert_eq!(project.files_of("HEAD"), ["B.txt", "kept", "prd.json"]);
+    let files = project.files_of("HEAD~1");
     let expected = [
         "A.txt",
         "dir/a",
@@ -90,10 +112,10 @@ fn root_works_in_a_layer_over_what_belongs_to_another_user_and_leaves_it_all_to_
         "run.sh",
     ];
     assert_eq!(files, expected);
-    assert_eq!(repo.read("kept"), "1\nmore\n");
+    assert_eq!(repo.read("kept"), "1\nmore\ny\n");
     assert_eq!(repo.read("moved/b"), "1\nmore\n");
     let others = repo.root().join("others");
-    assert_eq!(owner_of(&others), (4321, 4321), "a file keeps its owner");
+    assert_eq!(owner_of(&others), owner_of_one, "a file keeps its owner");
     give(&others, OWNER);
     assert_eq!(not_given(repo.root()), Vec::<PathBuf>::new());
     assert_eq!(project.leftovers(), [""; 0]);

@@ -380,3 +380,73 @@ fn a_disk_that_is_full_is_an_error_for_an_agent_and_for_a_command_and_not_for_ra
     assert_eq!(project.landed(), ["A"]);
     assert_eq!(project.leftovers(), [""; 0]);
 }
+
+/// A filter of system calls as Docker has it: no new namespace, no mount. The program that bwrap starts is below it.
+#[cfg(target_arch = "x86_64")]
+fn filter_of_docker() -> Vec<u8> {
+    const ALLOW: u32 = 0x7fff_0000;
+    const REFUSE: u32 = 0x0005_0000;
+    const LOAD: u16 = 0x20;
+    const EQUAL: u16 = 0x15;
+    const ANY_BIT: u16 = 0x45;
+    const RETURN: u16 = 0x06;
+    let error = |error: rustix::io::Errno| REFUSE | error.raw_os_error().unsigned_abs();
+    let [refused, unknown] = [rustix::io::Errno::PERM, rustix::io::Errno::NOSYS].map(error);
+    // Each: the operation, the jumps where it holds and where not, its operand.
+    let program: [(u16, u8, u8, u32); 12] = [
+        (LOAD, 0, 0, 4),
+        (EQUAL, 0, 7, 0xC000_003E),
+        (LOAD, 0, 0, 0),
+        (EQUAL, 6, 0, 165), // mount
+        (EQUAL, 5, 0, 272), // unshare
+        (EQUAL, 5, 0, 435), // clone3
+        (EQUAL, 0, 2, 56),  // clone, by its flags
+        (LOAD, 0, 0, 16),
+        (ANY_BIT, 1, 0, 0x7E02_0000),
+        (RETURN, 0, 0, ALLOW),
+        (RETURN, 0, 0, refused),
+        (RETURN, 0, 0, unknown),
+    ];
+    let bytes = program.iter().flat_map(|(code, yes, no, value)| {
+        let mut bytes = code.to_ne_bytes().to_vec();
+        bytes.extend([*yes, *no]);
+        bytes.extend(value.to_ne_bytes());
+        bytes
+    });
+    bytes.collect()
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn in_a_container_that_refuses_mounts_doctor_says_how_to_start_it_and_a_run_works_in_place() {
+    let project = layered().env("RALPH_WORKSPACE_MODE", "auto");
+    let filter = project.outside("filter");
+    std::fs::write(&filter, filter_of_docker()).unwrap();
+    let filtered = |made: std::process::Command| {
+        let mut command = project.repo.command("sh");
+        let start = "exec bwrap --dev-bind / / --seccomp 9 \"$@\" 9< \"$0\"";
+        command
+            .args(["-c", start])
+            .arg(&filter)
+            .arg(made.get_program())
+            .args(made.get_args())
+            .envs(
+                made.get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .current_dir(made.get_current_dir().unwrap());
+        Live::start(command).wait()
+    };
+    let ran = filtered(project.ralph(&["doctor", "--json"]));
+    let report: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["name"] == "workspace");
+    let said = check.unwrap().to_string();
+    assert!(said.contains("in place"), "{said}");
+    assert!(said.contains("a seccomp filter is in force"), "{said}");
+    assert!(said.contains("--cap-add SYS_ADMIN"), "{said}");
+    let ran = filtered(project.run_command(&["--once"])).expect(0);
+    let place = ran.one("loop_started")["workspace"].clone();
+    assert!(place.as_str().unwrap().starts_with("in place: "), "{place}");
+    assert_eq!(ran.verdicts(), ["A verified"]);
+}

@@ -35,6 +35,11 @@ fn ids(count: usize) -> Vec<String> {
 
 impl Group {
     fn project(&self, mode: &str) -> Project {
+        self.project_of(mode, &|does| does.to_owned())
+    }
+
+    /// The project with other words for what its agents do.
+    fn project_of(&self, mode: &str, reword: &dyn Fn(&str) -> String) -> Project {
         let project = patient(Project::new(), mode);
         shell(&project, self.base, self.name);
         let ids = ids(self.runs.len());
@@ -44,24 +49,42 @@ impl Group {
             .map(|(id, (_, verify))| story_by(id, &[verify]))
             .collect();
         let tasks: Map<String, Value> = runs
-            .map(|(id, (does, _))| (id.clone(), json!([deed(&format!("set -e; {does}"))])))
+            .map(|(id, (does, _))| {
+                (
+                    id.clone(),
+                    json!([deed(&format!("set -e; {}", reword(does)))]),
+                )
+            })
             .collect();
         project.repo.prd(&prd(&stories));
         project.repo.file("ralph.yaml", self.config).commit("base");
         project.script(&json!({"tasks": tasks}))
     }
 
+    /// Works in the person's own folder within a sandbox, where the git folder can only be read.
+    fn check_in_place_with_walls(&self) {
+        let reword = |does: &str| {
+            let plain = does.replace("git mv", "mv").replace("git rm -rq", "rm -r");
+            plain.replace("git rm -q", "rm")
+        };
+        let project = self.project_of("in_place", &reword);
+        self.check_of(&project.env("RALPH_SAFETY_SANDBOX", "auto"), "in_place");
+    }
+
     fn check(&self, mode: &str) {
+        self.check_of(&self.project(mode), mode);
+    }
+
+    fn check_of(&self, project: &Project, mode: &str) {
         let how = format!("{mode}, {}", self.name);
-        let project = self.project(mode);
         let ran = project.run(&[]);
-        assert_all_landed(&project, &ran, self.runs.len(), &how);
+        assert_all_landed(project, &ran, self.runs.len(), &how);
         if mode == "in_place" {
             // What verify commands leave untracked stays in the folder.
             project.repo.git(["clean", "-fdq"]);
         }
-        assert_whole(&project, &how);
-        assert_in_folder_and_clone(&project, self.after, &how);
+        assert_whole(project, &how);
+        assert_in_folder_and_clone(project, self.after, &how);
     }
 }
 

@@ -616,3 +616,10 @@ fn moved_lines(mode: &str) {
     MOVED_LINES.check(mode);
 }
 modes!(moved_lines);
+
+#[test]
+fn in_place_with_walls_work_that_leaves_the_git_folder_alone_lands() {
+    for group in [&RENAMES, &CONTENTS, &NAMES, &FOLDERS, &MOVED_LINES] {
+        group.check_in_place_with_walls();
+    }
+}
