@@ -122,6 +122,36 @@ fn leaves_all_to_owners(sandbox: &str, third: Option<(u32, u32)>, said: &str) {
 }
 
 #[test]
+fn in_place_what_programs_of_root_make_is_the_owners_in_a_sandbox_and_roots_without() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let shell = "set -e; echo x > A.txt; mkdir made; echo x > made/file; echo more >> kept";
+    for (sandbox, owner) in [("auto", OWNER), ("off", (0, 0))] {
+        let script = json!({"default": [{"do": [{"run": shell}, {"say": "Task A complete"}]}]});
+        let project = Project::with_stories(&[story("A")])
+            .script(&script)
+            .in_place()
+            .env("RALPH_SAFETY_SANDBOX", sandbox);
+        let repo = &project.repo;
+        repo.file("kept", "1\n").commit("file");
+        repo.git(["config", "--global", "safe.directory", "*"]);
+        give(repo.root(), OWNER);
+        project.run(&[]).expect(0);
+        assert_eq!(project.landed(), ["A"], "{sandbox}");
+        for path in ["A.txt", "made", "made/file"] {
+            let made = repo.root().join(path);
+            assert_eq!(owner_of(&made), owner, "{sandbox}: {path}");
+        }
+        assert_eq!(owner_of(&repo.root().join("kept")), OWNER, "{sandbox}");
+        for folder in [".git", ".ralph"] {
+            let others = not_given(&repo.root().join(folder));
+            assert_eq!(others, Vec::<PathBuf>::new(), "{sandbox}: {folder}");
+        }
+    }
+}
+
+#[test]
 fn what_root_writes_into_the_git_folder_of_another_user_becomes_theirs() {
     if !rustix::process::geteuid().is_root() {
         return;

@@ -206,6 +206,40 @@ fn links_lead_somewhere() {
     assert_none("broken links", &broken);
 }
 
+/// Words in code spans that are the name of a test: sentences of lowercase words.
+fn named_tests(text: &str) -> BTreeSet<&str> {
+    let spans = text
+        .lines()
+        .flat_map(|line| line.split('`').skip(1).step_by(2));
+    let is_sentence = |word: &&str| {
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        word.matches('_').count() >= 4 && word.chars().all(is_plain)
+    };
+    spans.filter(is_sentence).collect()
+}
+
+#[test]
+fn tests_that_show_a_promise_are_there() {
+    let text = read("docs/safety.md");
+    let named = named_tests(&text);
+    assert!(named.len() > 15, "{named:?}");
+    let sources = files().into_iter().filter(|name| name.ends_with(".rs"));
+    let sources: String = sources.map(|name| read(&name)).collect();
+    let is_missing = |name: &&&str| !sources.contains(&format!("fn {name}("));
+    let missing: Vec<&&str> = named.iter().filter(is_missing).collect();
+    let missing: Vec<String> = missing.into_iter().map(|name| (*name).to_owned()).collect();
+    assert_none("tests that there are not", &missing);
+    let paths = text
+        .lines()
+        .flat_map(|line| line.split('`').skip(1).step_by(2));
+    let paths = paths.filter(|path| path.starts_with("crates/"));
+    let gone: Vec<String> = paths
+        .filter(|path| !root().join(path).exists())
+        .map(str::to_owned)
+        .collect();
+    assert_none("files of tests that there are not", &gone);
+}
+
 #[test]
 fn every_document_is_linked_from_the_readme() {
     let readme = read("README.md");
