@@ -207,13 +207,10 @@ pub fn check(
     around: &Surrounding,
 ) -> Result<Checked, FormatError> {
     let text = plan.render(format, syntax)?;
-    let name = match syntax {
-        Syntax::Json => "tasks.json",
-        Syntax::Yaml => "tasks.yaml",
-    };
+    let name = format!("tasks.{}", syntax.ending());
     // Behind those that are there, so that a circle is told from the side of the new ones last.
     let index = around.tasks.iter().map(|task| task.place.file + 1).max();
-    let tasks = parse(name, index.unwrap_or(0), text.as_bytes())?.tasks;
+    let tasks = parse(&name, index.unwrap_or(0), text.as_bytes())?.tasks;
     let all: Vec<Task> = around.tasks.iter().chain(&tasks).cloned().collect();
     let (graph, problems) = Graph::build(all);
     let context = LintContext {

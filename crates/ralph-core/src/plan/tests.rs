@@ -76,7 +76,7 @@ fn every_fault_is_told_with_its_place() {
 #[test]
 fn a_plan_reads_back_from_every_format() {
     let plan = parse_answer(&answer().to_string()).unwrap();
-    for format in Format::ALL {
+    for format in Format::TREES {
         for syntax in [Syntax::Json, Syntax::Yaml] {
             let text = plan.render(format, syntax).unwrap();
             assert!(!text.contains("x-ralph"), "{text}");

@@ -1,6 +1,7 @@
 //! The file formats of tasks: text in, tasks out; a change in, the same text with that change out.
 //!
-//! Three formats, each in JSON or YAML, told apart by **content**, never by name:
+//! A file named `.md` or `.markdown` is a checklist in Markdown, one named `.jsonl` has the issues of beads. All
+//! others are in one of three formats, each in JSON or YAML, told apart by **content**, never by name:
 //!
 //! | the file has | format |
 //! |---|---|
@@ -25,6 +26,7 @@
 
 mod append;
 mod artefacts;
+mod beads;
 mod checks;
 mod convert;
 mod edit;
@@ -34,6 +36,7 @@ mod ids;
 mod json;
 mod layout;
 mod looks;
+mod markdown;
 mod native;
 mod prd;
 mod read;
@@ -68,6 +71,7 @@ use serde::{Deserialize, Serialize};
 use super::{Place, Task, VerifyCommand};
 use error::{Fault, FormatResult};
 use layout::Layout;
+use rules::NamedFile;
 use story::StoryAt;
 use tree::Tree;
 use warning::Notices;
@@ -80,6 +84,21 @@ pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 pub enum Syntax {
     Json,
     Yaml,
+    Markdown,
+    /// One JSON object a line.
+    JsonLines,
+}
+
+impl Syntax {
+    /// The ending of the names of its files.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Yaml => "yaml",
+            Self::Markdown => "md",
+            Self::JsonLines => "jsonl",
+        }
+    }
 }
 
 /// A task file, read.
@@ -114,6 +133,16 @@ pub fn parse(file_name: &str, file_index: u32, bytes: &[u8]) -> Result<Document,
 }
 
 fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> FormatResult<Document> {
+    if let Some(own) = rules::named(file_name) {
+        let file = NamedFile {
+            name: file_name,
+            index: file_index,
+            text: checked_text(bytes)?,
+        };
+        let document = (own.parse)(&file)?;
+        refuse_duplicates(&document.tasks, bytes)?;
+        return Ok(document);
+    }
     let Some(tree) = parse_tree(file_name, bytes)? else {
         return Ok(Document {
             format: Format::Native,
@@ -176,6 +205,16 @@ fn parse_tasks(
 
 /// Reads what can be read of a file: tasks with an id that is taken, and none that are broken.
 pub fn parse_loosely(file_name: &str, bytes: &[u8]) -> Vec<Task> {
+    if let Some(own) = rules::named(file_name) {
+        let Ok(text) = checked_text(bytes) else {
+            return Vec::new();
+        };
+        return (own.parse_loosely)(&NamedFile {
+            name: file_name,
+            index: 0,
+            text,
+        });
+    }
     let Ok(Some(tree)) = parse_tree(file_name, bytes) else {
         return Vec::new();
     };
@@ -245,12 +284,15 @@ enum Spelling {
     Yaml,
 }
 
+/// Returns true if a name ends so, in any case.
+fn has_ending(file_name: &str, ending: &str) -> bool {
+    let tail = file_name.len().checked_sub(ending.len());
+    let tail = tail.and_then(|at| file_name.get(at..));
+    tail.is_some_and(|tail| tail.eq_ignore_ascii_case(ending))
+}
+
 fn spelling(file_name: &str, text: &str) -> Spelling {
-    let named = |extension: &str| {
-        let tail = file_name.len().checked_sub(extension.len());
-        let tail = tail.and_then(|at| file_name.get(at..));
-        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(extension))
-    };
+    let named = |ending: &str| has_ending(file_name, ending);
     let brackets = || {
         let text = &text[text_start(text.as_bytes())..];
         text.trim_start().starts_with(['{', '['])

@@ -116,7 +116,15 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
 fn read(project: &Project, path: &Path) -> Result<(String, Vec<u8>), CommandError> {
     let name = project.shown(path);
     let ending = path.extension().and_then(|ending| ending.to_str());
-    if matches!(ending, Some("md" | "markdown" | "txt")) {
+    let is_text = match ending {
+        Some("txt") => true,
+        Some("md" | "markdown") => {
+            let bytes = plain_file::read(path).unwrap_or_default();
+            path.is_file() && format::parse(&name, 0, &bytes).is_err()
+        }
+        Some(_) | None => false,
+    };
+    if is_text {
         let message = format!("{name} is a text, not a task file");
         return Err(CommandError::user(message)
             .hint(format!("`ralph plan {name}` has an agent make tasks of it")));

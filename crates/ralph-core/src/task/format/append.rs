@@ -7,10 +7,11 @@ use super::error::{Fault, FormatResult};
 use super::fields::Field;
 use super::layout::{self, Layout};
 use super::render::{Value, yaml_member_value, yaml_scalar};
+use super::rules::{self, NamedFile, NamedFormat};
 use super::splice::{self, BracketLayout, Splice, spliced};
 use super::status::Vocabulary;
 use super::tree::{At, Kind, Style, Tree};
-use super::{Format, FormatError, Syntax, parse_bytes, parse_tree};
+use super::{Document, Format, FormatError, Syntax, checked_text, parse_bytes, parse_tree};
 use crate::task::{Status, Task, TaskId, VerifyCommand};
 
 /// A task to be written for the first time.
@@ -47,6 +48,9 @@ fn appended(file_name: &str, bytes: &[u8], task: &NewTask) -> FormatResult<Vec<u
             "expected an id of its own, found one that is taken",
         ));
     }
+    if let Some(own) = rules::named(file_name) {
+        return appended_by(own, file_name, &before, (bytes, task));
+    }
     let text = match parse_tree(file_name, bytes)? {
         Some(tree) => {
             let layout = layout::detect(&tree)?;
@@ -71,6 +75,51 @@ fn appended(file_name: &str, bytes: &[u8], task: &NewTask) -> FormatResult<Vec<u
             "can't be added without touching other tasks",
         ))
     }
+}
+
+/// The same for a format with a writer of its own: the first text that says what was meant.
+fn appended_by(
+    own: &NamedFormat,
+    file_name: &str,
+    before: &Document,
+    (bytes, task): (&[u8], &NewTask),
+) -> FormatResult<Vec<u8>> {
+    let file = NamedFile {
+        name: file_name,
+        index: 0,
+        text: checked_text(bytes)?,
+    };
+    let mut texts = (own.appended)(&file, task)?.into_iter();
+    let good = texts.find(|text| {
+        let Ok(mut after) = parse_bytes(file_name, 0, text.as_bytes()) else {
+            return false;
+        };
+        let Some(at) = after.tasks.iter().position(|found| found.id == task.id) else {
+            return false;
+        };
+        let new = after.tasks.remove(at);
+        let same = |(a, b): (&Task, &Task)| {
+            (&a.id, &a.text, a.status, &a.links) == (&b.id, &b.text, b.status, &b.links)
+        };
+        after.tasks.len() == before.tasks.len()
+            && after.meta == before.meta
+            && before.tasks.iter().zip(&after.tasks).all(same)
+            && says_in_words(&new, task)
+    });
+    good.map(String::into_bytes)
+        .ok_or_else(|| Fault::nowhere("can't be added without touching other tasks"))
+}
+
+/// Returns true if a task says what was meant, its commands in whatever form.
+fn says_in_words(task: &Task, new: &NewTask) -> bool {
+    let same = |(a, b): (&VerifyCommand, &VerifyCommand)| a.to_string() == b.to_string();
+    let as_meant = Task {
+        verify: new.verify.clone(),
+        ..task.clone()
+    };
+    task.verify.len() == new.verify.len()
+        && task.verify.iter().zip(&new.verify).all(same)
+        && says(&as_meant, new)
 }
 
 fn says(task: &Task, new: &NewTask) -> bool {

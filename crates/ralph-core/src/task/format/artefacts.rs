@@ -19,6 +19,7 @@ pub(super) const RULES: FormatRules = FormatRules {
         below: ".artefacts",
         file: "tasks.json",
     },
+    named: None,
     own_lists: &[],
     list: TASKS,
     project_mark: Some("project_name"),
@@ -63,6 +64,7 @@ pub(super) const RULES: FormatRules = FormatRules {
         Field::Dependencies,
         Field::Attempts,
     ],
+    records: &[],
 };
 
 /// Returns the format's word; a status that it has no word for is blocked, with a flag beside it.

@@ -76,12 +76,17 @@ const PROGRAMS: &[&str] = &[
 
 /// The commands, each once, in the order of the file.
 pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Vec<VerifyCommand> {
-    let mut found: Vec<VerifyCommand> = Vec::new();
     let Some(header) = layout.header else {
-        return found;
+        return Vec::new();
     };
     let around = (header != 0).then_some(0);
-    for map in [Some(header), around].into_iter().flatten() {
+    in_objects(tree, [Some(header), around].into_iter().flatten())
+}
+
+/// The same for the members of these objects.
+pub(super) fn in_objects(tree: &Tree<'_>, objects: impl Iterator<Item = At>) -> Vec<VerifyCommand> {
+    let mut found: Vec<VerifyCommand> = Vec::new();
+    for map in objects {
         for (key, value) in tree.members(map) {
             let name = tree.text(key);
             let is_command = COMMANDS.contains(&&*name);
@@ -118,7 +123,8 @@ fn commands(tree: &Tree<'_>, at: At) -> Vec<VerifyCommand> {
     }
 }
 
-fn starts_program(command: &VerifyCommand) -> bool {
+/// Returns true if a command begins with a program that is known by name.
+pub(super) fn starts_program(command: &VerifyCommand) -> bool {
     let program = match command {
         VerifyCommand::Argv(argv) => argv.first().cloned().unwrap_or_default(),
         VerifyCommand::Shell(line) => line.split_whitespace().next().unwrap_or("").to_owned(),

@@ -8,6 +8,7 @@
 
 mod header;
 mod load;
+mod named;
 mod task;
 mod value;
 
@@ -15,7 +16,7 @@ use super::error::{Fault, FormatResult};
 use super::layout::TASKS;
 use super::render::{Members, Value};
 use super::tree::{At, Tree};
-use super::{Document, Format, FormatError, Syntax, Task, parse_bytes, parse_tree};
+use super::{Document, Format, FormatError, Syntax, Task, parse_bytes, parse_tree, rules};
 use load::{Doc, FileShape};
 use task::{ASIDE, ConversionFormats, KeptFields, Part, Role};
 
@@ -71,6 +72,9 @@ pub(super) fn inline(tree: &Tree<'_>, at: At) -> String {
 
 fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> FormatResult<Converted> {
     let before = parse_bytes(file_name, 0, bytes)?;
+    if rules::named(file_name).is_some() {
+        return from_named(&before, to, syntax);
+    }
     let doc = match parse_tree(file_name, bytes)? {
         Some(tree) => load::load(&tree)?,
         None => Doc {
@@ -93,6 +97,23 @@ fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> Forma
         tasks: doc.tasks.len(),
         moved: moved(&doc, &there),
         text,
+    })
+}
+
+/// A file of a format that is no tree: its tasks as they were read, with nothing kept for a way back.
+fn from_named(before: &Document, to: Format, syntax: Syntax) -> FormatResult<Converted> {
+    if !Format::TREES.contains(&to) {
+        let message = format!("can't be written as {}", to.as_str());
+        return Err(Fault::nowhere(message));
+    }
+    let native = named::native(before).json();
+    let text = written_new(&native, to, syntax)?;
+    check(before, &text, to, syntax)?;
+    Ok(Converted {
+        text,
+        from: before.format,
+        tasks: before.tasks.len(),
+        moved: Vec::new(),
     })
 }
 
@@ -168,7 +189,7 @@ fn back(doc: &Doc) -> FormatResult<Option<Doc>> {
 
 /// Checks that the text has the format and says the same.
 fn check(before: &Document, text: &str, to: Format, syntax: Syntax) -> FormatResult<()> {
-    let after = parse_bytes(name(syntax), 0, text.as_bytes())?;
+    let after = parse_bytes(&name(syntax), 0, text.as_bytes())?;
     if after.format != to || after.meta != before.meta {
         return Err(lossy());
     }
@@ -186,7 +207,7 @@ fn check(before: &Document, text: &str, to: Format, syntax: Syntax) -> FormatRes
 
 /// Checks that the way back gives what was there, field by field.
 fn check_way_back(doc: &Doc, text: &str, syntax: Syntax) -> FormatResult<()> {
-    let Some(tree) = parse_tree(name(syntax), text.as_bytes())? else {
+    let Some(tree) = parse_tree(&name(syntax), text.as_bytes())? else {
         return Ok(());
     };
     let (again, _) = go(&load::load(&tree)?, doc.format)?;
@@ -197,11 +218,8 @@ fn check_way_back(doc: &Doc, text: &str, syntax: Syntax) -> FormatResult<()> {
     if whole { Ok(()) } else { Err(lossy()) }
 }
 
-fn name(syntax: Syntax) -> &'static str {
-    match syntax {
-        Syntax::Json => "x.json",
-        Syntax::Yaml => "x.yaml",
-    }
+fn name(syntax: Syntax) -> String {
+    format!("x.{}", syntax.ending())
 }
 
 fn lossy() -> Box<Fault> {
@@ -223,6 +241,10 @@ pub fn join(files: &[(String, Vec<u8>)]) -> Result<String, FormatError> {
 }
 
 fn join_file(whole: &mut Option<Doc>, name: &str, bytes: &[u8]) -> FormatResult<()> {
+    if rules::named(name).is_some() {
+        let message = "can't be joined with other files; convert it by itself";
+        return Err(Fault::nowhere(message));
+    }
     let Some(tree) = parse_tree(name, bytes)? else {
         return Ok(());
     };

@@ -12,12 +12,13 @@ use super::fields::{Field, Fields};
 use super::layout::{self, Layout};
 use super::looks::Looks;
 use super::render::Value;
+use super::rules::{self, NamedFile, NamedFormat};
 use super::splice::{self, Splice, spliced};
 use super::status::{self, Put, Vocabulary, put};
 use super::story::{self, StoryAt};
 use super::tree::{At, Kind, Tree};
 use super::warning::Notices;
-use super::{Format, FormatError, Syntax, ids, json, parse_tree, yaml};
+use super::{Format, FormatError, Syntax, checked_text, ids, json, parse_bytes, parse_tree, yaml};
 use crate::task::{Place, Status, Task, TaskId};
 
 /// One change to one task.
@@ -125,6 +126,9 @@ fn edited(file_name: &str, bytes: &[u8], edits: &[Edit]) -> FormatResult<Vec<u8>
     let Some(first) = edits.first() else {
         return Ok(bytes.to_vec());
     };
+    if let Some(own) = rules::named(file_name) {
+        return edited_by(own, file_name, bytes, edits);
+    }
     let Some(tree) = parse_tree(file_name, bytes)? else {
         return Err(not_there(&first.task));
     };
@@ -133,12 +137,68 @@ fn edited(file_name: &str, bytes: &[u8], edits: &[Edit]) -> FormatResult<Vec<u8>
     let splices: Vec<Splice> = jobs.iter().flat_map(|job| job.splices.clone()).collect();
     let text = spliced(tree.source, 0, tree.source.len(), &splices);
     match tree.syntax {
-        Syntax::Json => {
+        Syntax::Json | Syntax::JsonLines | Syntax::Markdown => {
             for job in &jobs {
                 check_object(&tree, layout.format, job).map_err(|fault| fault.of(job.id))?;
             }
         }
         Syntax::Yaml => check_document(&tree, &layout, &jobs, &text)?,
+    }
+    Ok(text.into_bytes())
+}
+
+/// The same for a format with a writer of its own: all tasks but the named ones must read as before.
+fn edited_by(
+    own: &NamedFormat,
+    file_name: &str,
+    bytes: &[u8],
+    edits: &[Edit],
+) -> FormatResult<Vec<u8>> {
+    let before = parse_bytes(file_name, 0, bytes)?;
+    let is_there = |id: &TaskId| before.tasks.iter().any(|task| task.id == *id);
+    if let Some(edit) = edits.iter().find(|edit| !is_there(&edit.task)) {
+        return Err(not_there(&edit.task));
+    }
+    let file = NamedFile {
+        name: file_name,
+        index: 0,
+        text: checked_text(bytes)?,
+    };
+    let text = (own.edited)(&file, edits)?;
+    let broken = || cannot("the result would not be the same file otherwise");
+    let after = parse_bytes(file_name, 0, text.as_bytes()).map_err(|_| broken())?;
+    if before.tasks.len() != after.tasks.len() || before.meta != after.meta {
+        return Err(broken());
+    }
+    let mut changes: HashMap<&TaskId, Vec<&Change>> = HashMap::new();
+    for edit in edits {
+        let of_task = changes.entry(&edit.task).or_default();
+        let kind = std::mem::discriminant(&edit.change);
+        of_task.retain(|known| std::mem::discriminant(*known) != kind);
+        of_task.push(&edit.change);
+    }
+    for (was, is) in before.tasks.iter().zip(&after.tasks) {
+        let said: &[&Change] = changes.get(&was.id).map_or(&[], Vec::as_slice);
+        let mut should = was.clone();
+        for change in said {
+            if !says(is, change) {
+                return Err(cannot("the result would not say what was meant").of(&was.id));
+            }
+            match change {
+                Change::Status(status) => {
+                    should.status = *status;
+                    // It may tell which of several marks are set.
+                    should.text.description.clone_from(&is.text.description);
+                }
+                Change::Attempts(count) => should.attempts.made = Some(*count),
+                Change::Notes(_) => should.text.notes.clone_from(&is.text.notes),
+                Change::Acceptance(items) => should.text.acceptance.clone_from(items),
+            }
+        }
+        should.place = is.place;
+        if should != *is {
+            return Err(broken().of(&was.id));
+        }
     }
     Ok(text.into_bytes())
 }

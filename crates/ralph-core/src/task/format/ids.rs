@@ -89,7 +89,7 @@ fn is_of_parent(own: &str, count: usize) -> bool {
     count > 1 || own.bytes().all(|b| b.is_ascii_digit())
 }
 
-fn below(parent: &str, own: &str) -> String {
+pub(super) fn below(parent: &str, own: &str) -> String {
     match own
         .strip_prefix(parent)
         .and_then(|rest| rest.strip_prefix('.'))
@@ -175,7 +175,7 @@ fn numbered(tree: &Tree<'_>, at: At, is_leaf: bool) -> Option<String> {
 }
 
 /// The id, with a number behind it if it is taken.
-fn free(base: String, taken: &mut HashSet<String>) -> String {
+pub(super) fn free(base: String, taken: &mut HashSet<String>) -> String {
     let mut id = base.clone();
     let mut number = 2;
     while !taken.insert(id.clone()) {

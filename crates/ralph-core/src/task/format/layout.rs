@@ -196,7 +196,7 @@ impl Candidate {
 
 /// The place of a list's name among those that formats have.
 fn rank(name: &str) -> usize {
-    let own = Format::ALL
+    let own = Format::TREES
         .iter()
         .flat_map(|format| format.rules().own_lists);
     let mut known = own.copied().chain([TASKS]);
@@ -242,7 +242,7 @@ fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
         chosen = best_other(tree, here.iter(), one_task)?;
     }
     if chosen.is_none() && one_task && !here.iter().any(Candidate::is_known) {
-        let format = by_tasks(tree, &[root]).unwrap_or(Format::ALL[0]);
+        let format = by_tasks(tree, &[root]).unwrap_or(Format::TREES[0]);
         return Ok(Layout::of_task(format, root));
     }
     if chosen.is_none() {
@@ -360,9 +360,9 @@ fn is_list(tree: &Tree<'_>, at: At) -> bool {
 
 /// The format for files of all kinds of tools.
 fn lenient() -> Format {
-    let mut formats = Format::ALL.into_iter();
+    let mut formats = Format::TREES.into_iter();
     let found = formats.find(|format| format.rules().lenient);
-    found.unwrap_or(Format::ALL[0])
+    found.unwrap_or(Format::TREES[0])
 }
 
 fn of_list(tree: &Tree<'_>, list: At, header: Option<At>, path: Vec<String>) -> Layout {
@@ -372,7 +372,7 @@ fn of_list(tree: &Tree<'_>, list: At, header: Option<At>, path: Vec<String>) -> 
         parents: Vec::new(),
         header,
         path,
-        ..Layout::of_task(Format::ALL[0], list)
+        ..Layout::of_task(Format::TREES[0], list)
     };
     walk(tree, list, None, 0, &mut layout);
     let own = |format: &Format| {
@@ -387,19 +387,19 @@ fn of_list(tree: &Tree<'_>, list: At, header: Option<At>, path: Vec<String>) -> 
         let member = header.zip(mark);
         member.is_some_and(|(root, mark)| tree.member(root, mark).is_some())
     };
-    let by_name = Format::ALL.into_iter().find(own);
+    let by_name = Format::TREES.into_iter().find(own);
     let named_by = || {
         let foreign =
             |at: &At| looks::is_work_without_id(tree, *at) || looks::has_odd_values(tree, *at);
         let loose = layout.is_nested() || layout.tasks.iter().any(foreign);
         loose.then(lenient)
     };
-    let by_header = || Format::ALL.into_iter().find(marked);
+    let by_header = || Format::TREES.into_iter().find(marked);
     let format = by_name
         .or_else(named_by)
         .or_else(|| by_tasks(tree, &layout.tasks))
         .or_else(by_header);
-    layout.format = format.unwrap_or(Format::ALL[0]);
+    layout.format = format.unwrap_or(Format::TREES[0]);
     layout
 }
 
@@ -497,7 +497,7 @@ pub(super) fn says_status(tree: &Tree<'_>, list: At, level: usize) -> bool {
 
 /// The format that members of tasks speak for, if they do; of several the first in the table.
 fn by_tasks(tree: &Tree<'_>, tasks: &[At]) -> Option<Format> {
-    let mut stronger = &Format::ALL[1..];
+    let mut stronger = &Format::TREES[1..];
     let mut found = None;
     for task in tasks.iter().filter(|at| tree.kind(**at) == Kind::Map) {
         for (key, value) in tree.members(*task) {
@@ -518,11 +518,15 @@ fn by_tasks(tree: &Tree<'_>, tasks: &[At]) -> Option<Format> {
 /// Returns what the object around the list says about the project. What is no text is passed over: it is
 /// not ralph's.
 pub(super) fn meta(tree: &Tree<'_>, layout: &Layout) -> Meta {
-    let Some(header) = layout.header else {
-        return Meta::default();
-    };
-    // What stands around the object with the list is about the same project.
-    let roots = [header, 0];
+    match layout.header {
+        // What stands around the object with the list is about the same project.
+        Some(header) => meta_of(tree, &[header, 0]),
+        None => Meta::default(),
+    }
+}
+
+/// The same for these objects, the first that says a thing winning.
+pub(super) fn meta_of(tree: &Tree<'_>, roots: &[At]) -> Meta {
     let text = |at: At| {
         let text = read::text(tree, at, "").ok()?;
         (!text.trim().is_empty()).then_some(text)

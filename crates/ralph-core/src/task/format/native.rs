@@ -14,6 +14,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     about: "ralph's own, in .ralph/tasks/",
     syntax: Syntax::Yaml,
     place: UsualPlace::TaskFolder,
+    named: None,
     own_lists: &[],
     list: TASKS,
     project_mark: None,
@@ -39,6 +40,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     ],
     max_attempts: "maxAttempts",
     required: &[],
+    records: &[],
 };
 
 fn write_status(

@@ -15,6 +15,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     about: "A list of user stories or other work: PRD.json",
     syntax: Syntax::Json,
     place: UsualPlace::File("PRD.json"),
+    named: None,
     own_lists: &["userStories", "user_stories", "stories", "features"],
     list: "userStories",
     project_mark: None,
@@ -52,6 +53,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     ],
     max_attempts: "maxAttempts",
     required: &[Field::Title],
+    records: &[],
 };
 
 fn read_status(said: &StatusMembers<'_, '_>) -> FormatResult<Status> {

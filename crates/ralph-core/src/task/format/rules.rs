@@ -1,35 +1,44 @@
 //! The table of formats, and what a format has to say about itself.
 //!
 //! Adding a format is one file with its `RULES`, and one line in the table below. Everything else
-//! (reading, changing, adding, converting) asks these rules and matches on no format.
+//! (reading, changing, adding, converting) asks these rules and matches on no format. A format whose files are
+//! no tree of JSON or YAML is told by the ending of their names, and brings readers and writers of its own.
 
 use serde::{Deserialize, Serialize};
 
+use super::append::NewTask;
+use super::edit::Edit;
 use super::error::FormatResult;
 use super::fields::Field;
 use super::render::Value;
 use super::status::{FileWords, Put, StatusMembers};
 use super::tree::{At, Tree};
-use super::{Syntax, artefacts, native, prd};
-use crate::task::Status;
+use super::{Document, Syntax, artefacts, beads, markdown, native, prd};
+use crate::task::{Status, Task};
 
 macro_rules! formats {
-    ($($variant:ident => $module:ident,)+) => {
+    (trees { $($tree:ident => $tree_module:ident,)+ } named { $($named:ident => $named_module:ident,)+ }) => {
         /// Describes what the fields of a file mean.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Format {
-            $($variant,)+
+            $($tree,)+
+            $($named,)+
         }
 
         impl Format {
-            /// Every format: first the one that a file has in which nothing speaks for another, then
-            /// the others, the one that wins where parts of a file speak for several before the rest.
-            pub const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant),+];
+            /// The formats of JSON and YAML files: first the one that a file has in which nothing speaks for
+            /// another, then the others, the one that wins where parts of a file speak for several before the
+            /// rest. They are also those that a new file can be written in.
+            pub const TREES: [Self; [$(stringify!($tree)),+].len()] = [$(Self::$tree),+];
+
+            /// The formats that the name of a file tells.
+            pub(super) const NAMED: [Self; [$(stringify!($named)),+].len()] = [$(Self::$named),+];
 
             pub(super) fn rules(self) -> &'static FormatRules {
                 match self {
-                    $(Self::$variant => &$module::RULES,)+
+                    $(Self::$tree => &$tree_module::RULES,)+
+                    $(Self::$named => &$named_module::RULES,)+
                 }
             }
         }
@@ -37,9 +46,15 @@ macro_rules! formats {
 }
 
 formats! {
-    Native => native,
-    Prd => prd,
-    Artefacts => artefacts,
+    trees {
+        Native => native,
+        Prd => prd,
+        Artefacts => artefacts,
+    }
+    named {
+        Markdown => markdown,
+        Beads => beads,
+    }
 }
 
 impl Format {
@@ -64,7 +79,8 @@ impl Format {
     }
 
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str() == word)
+        let mut all = Self::TREES.into_iter().chain(Self::NAMED);
+        all.find(|format| format.as_str() == word)
     }
 }
 
@@ -86,11 +102,47 @@ pub enum UsualPlace {
 pub(super) type WriteStatus =
     fn(&StatusMembers<'_, '_>, Status, &FileWords<'_>) -> FormatResult<Vec<Put>>;
 
+/// Reads and changes the files of a format that their name tells. Results are read again and compared by the
+/// caller.
+pub(super) struct NamedFormat {
+    /// The endings of the names of its files, with the dot.
+    pub(super) endings: &'static [&'static str],
+    pub(super) parse: fn(&NamedFile<'_>) -> FormatResult<Document>,
+    /// Reads what can be read: tasks with an id that is taken, and none that are broken.
+    pub(super) parse_loosely: fn(&NamedFile<'_>) -> Vec<Task>,
+    pub(super) edited: fn(&NamedFile<'_>, &[Edit]) -> FormatResult<String>,
+    /// The texts that may be the file with a task added, the best first.
+    pub(super) appended: fn(&NamedFile<'_>, &NewTask) -> FormatResult<Vec<String>>,
+}
+
+/// A file of such a format.
+pub(super) struct NamedFile<'a> {
+    pub(super) name: &'a str,
+    /// What the places of its tasks say.
+    pub(super) index: u32,
+    /// The whole text, a byte-order mark included.
+    pub(super) text: &'a str,
+}
+
+/// The format that the name of a file tells.
+pub(super) fn named(file_name: &str) -> Option<&'static NamedFormat> {
+    let mut named = Format::NAMED.into_iter();
+    named.find_map(|format| {
+        let own = format.rules().named.as_ref()?;
+        let mut endings = own.endings.iter();
+        endings
+            .any(|ending| super::has_ending(file_name, ending))
+            .then_some(own)
+    })
+}
+
 pub(super) struct FormatRules {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
     pub(super) syntax: Syntax,
     pub(super) place: UsualPlace,
+    /// For a format that the name of a file tells.
+    pub(super) named: Option<NamedFormat>,
 
     /// Names of the list of tasks that only this format uses.
     pub(super) own_lists: &'static [&'static str],
@@ -124,6 +176,8 @@ pub(super) struct FormatRules {
     pub(super) max_attempts: &'static str,
     /// Fields that the format's own tools can't do without.
     pub(super) required: &'static [Field],
+    /// Members in which the format's own tools record something: no agent is told them.
+    pub(super) records: &'static [&'static str],
 }
 
 impl FormatRules {

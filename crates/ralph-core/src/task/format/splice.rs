@@ -332,7 +332,7 @@ impl BracketLayout {
 
     pub(super) fn text(&self, text: &str, like: Style) -> String {
         match self.syntax {
-            Syntax::Json => quoted(text),
+            Syntax::Json | Syntax::JsonLines | Syntax::Markdown => quoted(text),
             Syntax::Yaml => yaml_scalar(text, like),
         }
     }

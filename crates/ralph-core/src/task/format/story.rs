@@ -344,6 +344,7 @@ impl Story<'_, '_> {
                 || plain
                 || self.tree.text(value).trim() == title
                 || is_record(&name)
+                || self.of.format.rules().records.contains(&&*name)
                 || self.is_inner(value)
                 || !read::has_text(self.tree, value);
             if skip {
@@ -369,11 +370,11 @@ impl Story<'_, '_> {
 }
 
 /// The longest text of one member that ralph does not know, and of all of a task's, in characters.
-const MAX_SECTION: usize = 2_000;
-const MAX_OTHER_TEXT: usize = 8_000;
+pub(super) const MAX_SECTION: usize = 2_000;
+pub(super) const MAX_OTHER_TEXT: usize = 8_000;
 
 /// Stands where text was left out.
-const CUT: &str = "… (cut; the rest is in the task file)";
+pub(super) const CUT: &str = "… (cut; the rest is in the task file)";
 
 /// Flags that sound like done and may mean less.
 const DONE_LIKE: &[&str] = &[

@@ -3,6 +3,7 @@
 
 mod appending;
 mod errors;
+mod named;
 mod properties;
 mod putting_back;
 mod shapes;

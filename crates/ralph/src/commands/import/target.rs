@@ -12,9 +12,10 @@ use crate::{error::CommandError, project::Project};
 
 /// Reads a format by the word that the command line has for it.
 pub(crate) fn format_words() -> impl TypedValueParser<Value = Format> {
-    let words = Format::ALL.map(|format| PossibleValue::new(format.as_str()).help(format.about()));
+    let words =
+        Format::TREES.map(|format| PossibleValue::new(format.as_str()).help(format.about()));
     PossibleValuesParser::new(words).try_map(|word| {
-        let found = Format::ALL.into_iter().find(|one| one.as_str() == word);
+        let found = Format::TREES.into_iter().find(|one| one.as_str() == word);
         found.ok_or("no such format")
     })
 }

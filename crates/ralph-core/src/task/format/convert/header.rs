@@ -104,14 +104,14 @@ fn named(list: &str, before: usize) -> FileShape {
 
 /// True if a member of the header means the same in the other format.
 fn stays(name: &str, to: Format) -> bool {
-    let mut formats = Format::ALL.into_iter();
+    let mut formats = Format::TREES.into_iter();
     let is_list = name == TASKS || formats.any(|f| f.rules().own_lists.contains(&name));
     !is_list && !is_foreign_mark(name, to) && name != ASIDE
 }
 
 /// True if a name would make the file one of another format.
 fn is_foreign_mark(name: &str, to: Format) -> bool {
-    let mut others = Format::ALL.into_iter().filter(|format| *format != to);
+    let mut others = Format::TREES.into_iter().filter(|format| *format != to);
     others.any(|format| format.rules().project_mark == Some(name))
 }
 

@@ -106,7 +106,7 @@ pub(super) fn is_json_number(spelled: &str) -> bool {
 pub(super) fn render(value: &Value, syntax: Syntax) -> String {
     let mut out = String::new();
     match (syntax, value) {
-        (Syntax::Json, value) => json(value, 0, &mut out),
+        (Syntax::Json | Syntax::JsonLines | Syntax::Markdown, value) => json(value, 0, &mut out),
         (Syntax::Yaml, Value::Map(members)) if !members.is_empty() => {
             yaml_members(members, 0, &mut out);
         }

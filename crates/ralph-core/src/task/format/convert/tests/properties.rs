@@ -174,13 +174,15 @@ fn syntax() -> impl Strategy<Value = Syntax> {
 }
 
 fn format() -> impl Strategy<Value = Format> {
-    prop::sample::select(Format::ALL.to_vec())
+    prop::sample::select(Format::TREES.to_vec())
 }
 
 fn file_name(syntax: Syntax) -> &'static str {
     match syntax {
         Syntax::Json => "a.json",
         Syntax::Yaml => "a.yaml",
+        Syntax::Markdown => "a.md",
+        Syntax::JsonLines => "a.jsonl",
     }
 }
 
