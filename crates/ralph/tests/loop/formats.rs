@@ -289,3 +289,87 @@ fn the_start_of_a_run_says_how_a_list_of_another_shape_was_read() {
         "prd.json:2:53: task write-one: expected an integer as priority, found 1.5; it counts as 2",
     );
 }
+
+#[test]
+fn a_checklist_is_worked_through_and_each_commit_flips_one_mark() {
+    check(&Case {
+        name: "TODO.md",
+        file: "TODO.md",
+        text: "# TODO\n\n## Low Priority\n- [ ] Write two\n  - with care\n\n## High Priority\n- [x] Write zero\n- [ ] T001: Write one\n",
+        order: &["T001", "write-two"],
+        diffs: &[
+            &["-- [ ] T001: Write one", "+- [x] T001: Write one"],
+            &["-- [ ] Write two", "+- [x] Write two"],
+        ],
+    });
+}
+
+#[test]
+fn issues_of_beads_are_worked_through_and_each_commit_closes_one() {
+    check(&Case {
+        name: "beads",
+        file: ".beads/issues.jsonl",
+        text: "{\"id\":\"bd-1\",\"title\":\"All\",\"status\":\"open\",\"priority\":1,\"issue_type\":\"epic\"}\n{\"id\":\"bd-2\",\"title\":\"Two\",\"status\":\"open\",\"priority\":0,\"dependencies\":[{\"issue_id\":\"bd-2\",\"depends_on_id\":\"bd-3\",\"type\":\"blocks\"},{\"issue_id\":\"bd-2\",\"depends_on_id\":\"bd-1\",\"type\":\"parent-child\"}]}\n{\"id\":\"bd-3\",\"title\":\"Three\",\"status\":\"open\",\"priority\":2}\n",
+        order: &["bd-3", "bd-2"],
+        diffs: &[
+            &[
+                "-{\"id\":\"bd-3\",\"title\":\"Three\",\"status\":\"open\",\"priority\":2}",
+                "+{\"id\":\"bd-3\",\"title\":\"Three\",\"status\":\"closed\",\"priority\":2}",
+            ],
+            &[
+                "-{\"id\":\"bd-2\",\"title\":\"Two\",\"status\":\"open\",\"priority\":0,\"dependencies\":[{\"issue_id\":\"bd-2\",\"depends_on_id\":\"bd-3\",\"type\":\"blocks\"},{\"issue_id\":\"bd-2\",\"depends_on_id\":\"bd-1\",\"type\":\"parent-child\"}]}",
+                "+{\"id\":\"bd-2\",\"title\":\"Two\",\"status\":\"closed\",\"priority\":0,\"dependencies\":[{\"issue_id\":\"bd-2\",\"depends_on_id\":\"bd-3\",\"type\":\"blocks\"},{\"issue_id\":\"bd-2\",\"depends_on_id\":\"bd-1\",\"type\":\"parent-child\"}]}",
+            ],
+        ],
+    });
+}
+
+#[test]
+fn an_agent_that_ticks_its_own_box_is_flagged_and_ralph_ticks_it_when_the_work_lands() {
+    let project = Project::new()
+        .config("verification:\n  commands:\n    - [\"true\"]\n")
+        .command(
+            r#"sed -i 's/\[ \]/[x]/' TODO.md; echo done > "done-$RALPH_TASK_ID"; echo "Task complete""#,
+        );
+    let text = "- [ ] One\n- [ ] Two\n";
+    project.repo.file("TODO.md", text).commit("tasks");
+    let ran = project.run(&["TODO.md"]).expect(0);
+    assert_eq!(project.landed(), ["one", "two"]);
+    for commit in ["HEAD~1", "HEAD"] {
+        assert_eq!(project.diff_lines(commit, "TODO.md").len(), 2, "{commit}");
+    }
+    assert!(
+        ran.all()
+            .contains("task two was set from open to completed"),
+        "{}",
+        ran.all()
+    );
+}
+
+#[test]
+fn a_task_of_a_checklist_that_fails_is_marked_as_blocked_and_not_taken_again() {
+    let project = Project::new()
+        .config("loop:\n  max_attempts: 1\nverification:\n  commands:\n    - [\"false\"]\n")
+        .command(AGENT);
+    project.repo.file("TODO.md", "- [ ] One\n").commit("tasks");
+    project.run(&["TODO.md"]);
+    assert_eq!(project.repo.read("TODO.md"), "- [!] One\n");
+    let again = project.run(&["TODO.md"]);
+    assert!(
+        again.named("iteration_started").is_empty(),
+        "{}",
+        again.all()
+    );
+}
+
+#[test]
+fn a_text_without_checkboxes_is_refused_and_a_plan_is_offered() {
+    let project = Project::new().command(AGENT);
+    let text = "# Plan\n\nFirst the table, then the page.\n";
+    project.repo.file("PLAN.md", text).commit("tasks");
+    project
+        .run(&["PLAN.md"])
+        .expect(2)
+        .says("`ralph plan PLAN.md`");
+    assert_eq!(project.repo.read("PLAN.md"), text);
+}

@@ -201,8 +201,7 @@ fn check_sample(sample: &NamedSample) -> Vec<String> {
             ("complete", None) => {
                 let new = set(file, text, of, Status::Completed);
                 let (removed, added) = diff(text, &new);
-                let plain =
-                    |lines: Vec<&str>| lines.join("\n").replace(['\r', '\u{feff}'], "");
+                let plain = |lines: Vec<&str>| lines.join("\n").replace(['\r', '\u{feff}'], "");
                 changed = (plain(removed), plain(added));
             }
             (_, None) => panic!("{name}: what is {line:?}?"),
