@@ -1,12 +1,14 @@
 //! Opens the project that a command was started in: its configuration, its tasks, its journal.
 
 use std::{
+    cell::RefCell,
     ffi::OsString,
     path::{Path, PathBuf},
 };
 
 use ralph_core::{
     config::{Config, FlagValue},
+    sanitize::terminal_safe,
     secret::NamedValue,
     task::{
         TaskId,
@@ -19,7 +21,10 @@ use ralph_engine::{
     git::GitEnvironment,
     loop_runner::{UntidyWorktree, tidy_programs},
     settings::{self, ProjectKind, Request, Settings, Surroundings},
-    source::{self, FindError, Source},
+    source::{
+        self, FindError, FoundBy, FoundSource, KnownSources, OfferedList, Source, SourceError,
+        SourceSearch,
+    },
     store::{Journal, RepositoryId},
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -29,6 +34,28 @@ use crate::{cli::Global, error::CommandError, output};
 pub(crate) struct Project {
     pub(crate) settings: Settings,
     pub(crate) surroundings: Surroundings,
+    /// Remarks on the task source that were made: each is made once.
+    remarks: RefCell<Vec<String>>,
+}
+
+/// The purpose of a task source, with the command that takes the name of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SourceUse {
+    /// It is only read: a list that nobody has chosen yet will do, if there is only one.
+    Look(&'static str),
+    /// Tasks are worked on or changed.
+    Work(&'static str),
+}
+
+impl SourceUse {
+    /// The command of those that take no name.
+    pub(crate) const CHOOSE: &'static str = "ralph tasks source";
+
+    fn command(self) -> &'static str {
+        match self {
+            Self::Look(command) | Self::Work(command) => command,
+        }
+    }
 }
 
 /// Which tasks a loop would work on.
@@ -52,6 +79,14 @@ impl Scope {
 }
 
 impl Project {
+    pub(crate) fn new(settings: Settings, surroundings: Surroundings) -> Self {
+        Self {
+            settings,
+            surroundings,
+            remarks: RefCell::default(),
+        }
+    }
+
     pub(crate) fn open(global: &Global, flags: Vec<FlagValue>) -> Result<Self, CommandError> {
         let mut surroundings = Surroundings::of_process()?;
         if let Some(folder) = &global.directory {
@@ -62,10 +97,7 @@ impl Project {
             flags,
         };
         let settings = settings::load(&surroundings, request).map_err(CommandError::user)?;
-        let project = Self {
-            settings,
-            surroundings,
-        };
+        let project = Self::new(settings, surroundings);
         output::hide_values(project.environment(project.root()).redaction());
         project.tidy();
         Ok(project)
@@ -212,63 +244,125 @@ impl Project {
             .to_string()
     }
 
-    /// Where the task source is.
-    pub(crate) fn find_source(&self, named: Option<&Path>) -> Result<PathBuf, FindError> {
-        source::find_source(
-            named,
-            &self.config().tasks,
-            self.root(),
-            &self.surroundings.start,
-            |names| self.made_by_agents(names),
-        )
+    /// Finds the task source. A choice that is gone is remarked.
+    pub(crate) fn find_source(&self, named: Option<&Path>) -> Result<FoundSource, FindError> {
+        let search = SourceSearch {
+            tasks: &self.config().tasks,
+            root: self.root(),
+            start: &self.surroundings.start,
+        };
+        source::find_source(named, search, |names| {
+            let known = self.known_sources(names);
+            let chosen = known.chosen.as_ref();
+            if let Some(gone) = chosen.filter(|name| !self.root().join(name).exists()) {
+                self.remark(&format!(
+                    "{gone}, whose tasks were chosen before, does not exist: looking for others"
+                ));
+            }
+            known
+        })
     }
 
-    /// Of these files, those that agents made and that no loop worked on. Without a journal there are none.
-    fn made_by_agents(&self, names: &[String]) -> Vec<String> {
-        let look_up = || {
+    /// The choice of a person, and of these files those that agents made and that no loop worked on. Without a
+    /// journal there is neither.
+    fn known_sources(&self, names: &[String]) -> KnownSources {
+        let look_up = |root: &Path, data_dir: Option<PathBuf>| {
             block_on(async {
-                Ok(match self.journal().await? {
-                    Some((mut journal, id)) => journal.made_by_agents(&id, names).await?,
-                    None => Vec::new(),
+                Ok(match open_journal(root, data_dir).await? {
+                    Some((mut journal, id)) => KnownSources {
+                        chosen: journal.chosen_source(&id).await?,
+                        made_by_agents: journal.made_by_agents(&id, names).await?,
+                    },
+                    None => KnownSources::default(),
                 })
             })
         };
+        let (root, data_dir) = (self.root(), self.used_data_dir().ok().flatten());
         // Commands ask for the source from within a runtime too, in which another can't be waited for.
-        let found = std::thread::scope(|scope| scope.spawn(look_up).join());
+        let found = std::thread::scope(|scope| scope.spawn(|| look_up(root, data_dir)).join());
         found.ok().and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// Says something about the task source, once.
+    fn remark(&self, text: &str) {
+        let mut remarks = self.remarks.borrow_mut();
+        if remarks.iter().all(|said| said != text) {
+            output::print_to_stderr(&format!("{}\n", terminal_safe(text)));
+            remarks.push(text.to_owned());
+        }
     }
 
     /// The same, where there may be none; `choose` says how to name one of several.
     pub(crate) fn find_source_or_none(
         &self,
         named: Option<&Path>,
-        choose: &str,
+        choose: &'static str,
     ) -> Result<Option<PathBuf>, CommandError> {
         match self.find_source(named) {
-            Ok(path) => Ok(Some(path)),
-            Err(FindError::Nothing { .. } | FindError::MadeByAgents { .. }) => Ok(None),
-            Err(error @ FindError::Several { .. }) => Err(CommandError::user(error).hint(choose)),
-            Err(error @ FindError::NotThere { .. }) => Err(not_found(error)),
+            Ok(found) => Ok(Some(found.path)),
+            Err(
+                FindError::Nothing { .. }
+                | FindError::MadeByAgents { .. }
+                | FindError::Offered { .. }
+                | FindError::Prose { .. }
+                | FindError::Unreadable(_),
+            ) => Ok(None),
+            Err(error @ (FindError::Several { .. } | FindError::NotThere { .. })) => {
+                Err(not_found(error, SourceUse::Work(choose)))
+            }
         }
     }
 
-    pub(crate) fn source_path(&self, named: Option<&Path>) -> Result<PathBuf, CommandError> {
-        self.find_source(named).map_err(not_found)
+    /// The path of the task source that was named, or that is found.
+    pub(crate) fn source_path(
+        &self,
+        named: Option<&Path>,
+        usage: SourceUse,
+    ) -> Result<PathBuf, CommandError> {
+        let found = self.find_source(named);
+        self.look_at_offered(found, usage).map(|found| found.path)
     }
 
-    /// Finds and reads the task source that was named, or the only one there is.
+    /// Takes a list that nobody has chosen yet, if it is the only one and is only read.
+    pub(crate) fn look_at_offered(
+        &self,
+        found: Result<FoundSource, FindError>,
+        usage: SourceUse,
+    ) -> Result<FoundSource, CommandError> {
+        match (found, usage) {
+            (Ok(found), _) => Ok(found),
+            (Err(FindError::Offered { lists }), SourceUse::Look(_)) if lists.len() == 1 => {
+                let OfferedList { name, path, .. } = &lists[0];
+                self.remark(&format!(
+                    "reading {}, which nobody has chosen yet: `ralph run {name}` works on it",
+                    lists[0]
+                ));
+                Ok(FoundSource {
+                    path: path.clone(),
+                    by: FoundBy::Alone,
+                })
+            }
+            (Err(error), _) => Err(not_found(error, usage)),
+        }
+    }
+
+    /// Finds and reads the task source that was named, or the only one there is, to show it.
     pub(crate) fn source(
         &self,
         named: Option<&Path>,
+        command: &'static str,
     ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
-        self.read_source(&self.source_path(named)?)
+        self.read_source(&self.source_path(named, SourceUse::Look(command))?)
     }
 
     pub(crate) fn read_source(
         &self,
         path: &Path,
     ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
-        let (source, tasks) = Source::read(path, self.root()).map_err(CommandError::user)?;
+        let (source, tasks) = Source::read(path, self.root()).map_err(|error| {
+            let hint = source_hint(&error);
+            CommandError::user(error).hint_opt(hint)
+        })?;
         let (graph, problems) = Graph::build(tasks);
         Ok((source, graph, problems))
     }
@@ -312,13 +406,7 @@ impl Project {
     pub(crate) async fn journal(
         &self,
     ) -> Result<Option<(Box<dyn Journal>, RepositoryId)>, CommandError> {
-        let id = ralph_engine::identity::known_id(self.root());
-        let (Some(data_dir), Some(id)) = (self.used_data_dir()?, id) else {
-            return Ok(None);
-        };
-        let mut journal = ralph_engine::store::open(&data_dir).await?;
-        let known = journal.has_repository(&id).await?;
-        Ok(known.then_some((journal, RepositoryId(id))))
+        open_journal(self.root(), self.used_data_dir()?).await
     }
 
     /// The journal of all repositories. `None`: ralph never ran on this machine.
@@ -363,9 +451,38 @@ pub(crate) fn data_dir_of(surroundings: &Surroundings) -> Option<PathBuf> {
     Some(base?.join("ralph"))
 }
 
-fn not_found(error: FindError) -> CommandError {
-    let hint = error.hint();
+fn not_found(error: FindError, usage: SourceUse) -> CommandError {
+    let hint = error.hint(usage.command());
     CommandError::user(error).hint(hint)
+}
+
+/// Says what to do about a task file that can't be read.
+pub(crate) fn source_hint(error: &SourceError) -> Option<String> {
+    match error {
+        SourceError::Format(error) if source::is_markdown(Path::new(&error.file)) => {
+            Some(source::plan_hint(&error.file))
+        }
+        SourceError::Format(_)
+        | SourceError::Read { .. }
+        | SourceError::Write { .. }
+        | SourceError::NoSuchTask { .. }
+        | SourceError::NotOnBranch { .. }
+        | SourceError::Exists { .. } => None,
+    }
+}
+
+/// The journal, and the id that the repository around `root` has in it.
+async fn open_journal(
+    root: &Path,
+    data_dir: Option<PathBuf>,
+) -> Result<Option<(Box<dyn Journal>, RepositoryId)>, CommandError> {
+    let id = ralph_engine::identity::known_id(root);
+    let (Some(data_dir), Some(id)) = (data_dir, id) else {
+        return Ok(None);
+    };
+    let mut journal = ralph_engine::store::open(&data_dir).await?;
+    let known = journal.has_repository(&id).await?;
+    Ok(known.then_some((journal, RepositoryId(id))))
 }
 
 /// Runs what has to wait for the journal.

@@ -27,7 +27,7 @@ use crate::{
     commands::run::explain,
     error::CommandError,
     output,
-    project::{Project, block_on},
+    project::{Project, SourceUse, block_on},
 };
 
 /// The longest wait for the answer of a loop.
@@ -218,7 +218,8 @@ impl Waiting<'_> {
         &self,
         journal: &mut dyn Journal,
     ) -> Result<Option<QueueRemainder>, CommandError> {
-        let idle = match source_path(self.project, journal, &self.repository).await {
+        let usage = SourceUse::Work(SourceUse::CHOOSE);
+        let idle = match source_path(self.project, journal, &self.repository, usage).await {
             Ok(source) => idle(self.project, &self.root, source)?,
             Err(error) => return Err(self.withdraw(journal, error).await),
         };
@@ -276,12 +277,13 @@ pub(crate) async fn source_path(
     project: &Project,
     journal: &mut dyn Journal,
     repository: &RepositoryId,
+    usage: SourceUse,
 ) -> Result<PathBuf, CommandError> {
     let last = journal.last_loop(repository, &project.worktree()).await?;
     let path = last.map(|row| project.root().join(row.source));
     match path.filter(|path| path.exists()) {
         Some(path) => Ok(path),
-        None => project.source_path(None),
+        None => project.source_path(None, usage),
     }
 }
 

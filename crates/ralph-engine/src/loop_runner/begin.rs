@@ -54,7 +54,7 @@ use crate::{
     progress_file::ProgressFile,
     report::Reporter,
     sandbox::{SandboxFound, SandboxPlace},
-    source::{Snapshots, Source},
+    source::{FoundBy, FoundSource, Snapshots, Source},
     store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
     workspace::{BeforeRun, CacheAccess, LayerRequest, Layers, read_only_data},
 };
@@ -94,7 +94,7 @@ pub struct Setup {
 /// The loop that the user asked for.
 #[derive(Debug, Clone)]
 pub struct LoopRequest {
-    pub source: PathBuf,
+    pub source: FoundSource,
     pub scope: TaskScope,
     pub span: Span,
     pub stash: bool,
@@ -176,6 +176,7 @@ impl LoopRunner {
         let weaknesses = setup.detection.warnings();
         let stash = setup.request.stash;
         let branch = setup.request.branch.clone();
+        let source = setup.request.source.by;
         let place = OpenedRepository {
             state_dir,
             repo,
@@ -196,6 +197,7 @@ impl LoopRunner {
             weaknesses,
             stash,
             branch,
+            source,
         };
         Ok((runner, found))
     }
@@ -210,6 +212,7 @@ impl LoopRunner {
             weaknesses,
             stash,
             branch,
+            source,
         } = found;
         let workspace = self.find_layers(interrupted.as_ref()).await?;
         notices.extend(workspace.notes());
@@ -227,10 +230,11 @@ impl LoopRunner {
             self.close_abandoned_loop(row).await?;
         }
         let resumed = self.take_over(interrupted, &branch).await?;
-        let told = match resumed {
+        let mut told = match resumed {
             Resumed::No => self.open_new_loop(stash, &branch).await?,
             Resumed::Yes => Told::default(),
         };
+        told.notices.extend(self.remember_source(source).await?);
         self.derive_deciding().await?;
         notices.extend(told.warnings);
         Ok(Start {
@@ -652,6 +656,28 @@ impl LoopRunner {
         Ok(plan)
     }
 
+    /// Remembers the source that a person named for runs without a name. Gives what they should hear of it.
+    async fn remember_source(&mut self, by: FoundBy) -> Result<Option<String>, LoopError> {
+        let name = self.board.source.name();
+        match by {
+            FoundBy::Named => {
+                let repository = &self.place.repository;
+                let before = self.journal.chosen_source(repository).await?;
+                if before.as_deref() == Some(name) {
+                    return Ok(None);
+                }
+                self.journal.choose_source(repository, Some(name)).await?;
+                Ok(Some(format!(
+                    "`ralph run` works on {name} from now on; `ralph tasks source` shows and changes that"
+                )))
+            }
+            FoundBy::Chosen => Ok(Some(format!(
+                "tasks of {name}, as chosen before; `ralph run FILE` chooses others"
+            ))),
+            FoundBy::Configured | FoundBy::Alone | FoundBy::Given => Ok(None),
+        }
+    }
+
     /// Tells whether there is anything to do on the branch: a task, a person's command, or a question that
     /// can be asked now.
     async fn has_work(&mut self) -> Result<bool, LoopError> {
@@ -784,6 +810,7 @@ struct FoundAtStart {
     weaknesses: Vec<String>,
     stash: bool,
     branch: BranchRequest,
+    source: FoundBy,
 }
 
 /// The walls that a loop starts with, for people.
@@ -822,7 +849,7 @@ async fn open_board(
     journal: &mut dyn Journal,
     repository: &RepositoryId,
 ) -> Result<Board, LoopError> {
-    let (source, tasks) = Source::read(&setup.request.source, &setup.root)?;
+    let (source, tasks) = Source::read(&setup.request.source.path, &setup.root)?;
     let states = journal.task_states(repository, source.name()).await?;
     let board = Board::new(source, tasks, setup.request.scope.clone(), states)?;
     Ok(board)

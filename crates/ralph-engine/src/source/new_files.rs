@@ -17,13 +17,11 @@ use ralph_core::{
 };
 
 use super::{
-    Source, SourceError,
-    find::{CONTENT_FILES, OWN_FILES},
-    name_of, suggestion, task_files,
+    Source, SourceError, name_of,
+    places::{NewFileRule, files_in_places, new_file_rule},
+    suggestion, task_files,
 };
 use crate::plain_file;
-
-const PROJECTS: &str = ".artefacts";
 
 /// The task files that there are.
 #[derive(Debug, Clone, Default)]
@@ -43,13 +41,8 @@ impl TaskFiles {
             let files = task_files(&folder).unwrap_or_default().into_iter();
             found.extend(files.map(PathBuf::into_os_string));
         }
-        let named = OWN_FILES.iter().map(|name| root.join(name));
-        let projects = std::fs::read_dir(root.join(PROJECTS)).into_iter().flatten();
-        let projects = projects
-            .flatten()
-            .map(|entry| entry.path().join("tasks.json"));
-        let named = named.chain(projects).filter(|path| path.is_file());
-        found.extend(named.map(PathBuf::into_os_string));
+        let own = files_in_places(root, |place| place.new_file == NewFileRule::SetAside);
+        found.extend(own.into_iter().map(|file| file.path.into_os_string()));
         Self(found)
     }
 
@@ -86,7 +79,8 @@ impl TaskFiles {
 
 /// The tasks in a new file that lands although ralph would look for tasks there: suggestions.
 pub(crate) fn suggested_in_content(path: &Path, bytes: &[u8]) -> Vec<SuggestedTask> {
-    let Some(name) = path.to_str().filter(|name| CONTENT_FILES.contains(name)) else {
+    let suggests = new_file_rule(path) == Some(NewFileRule::Suggests);
+    let Some(name) = path.to_str().filter(|_| suggests) else {
         return Vec::new();
     };
     let tasks = format::parse_loosely(name, bytes).into_iter();
@@ -100,17 +94,13 @@ pub(crate) fn is_task_place(
     root: &Path,
     source: &Source,
 ) -> bool {
-    let is_named = OWN_FILES.iter().any(|name| path == Path::new(name));
-    let is_project = path.starts_with(PROJECTS)
-        && path.components().count() == 3
-        && path.file_name().is_some_and(|name| name == "tasks.json");
     let extension = path.extension().and_then(|ending| ending.to_str());
     let is_in_folder = matches!(extension, Some("json" | "yaml" | "yml")) && {
         let whole = root.join(path);
         let folders = folders(root, tasks, source);
         folders.iter().any(|folder| whole.parent() == Some(folder))
     };
-    is_named || is_project || is_in_folder
+    is_in_folder || new_file_rule(path) == Some(NewFileRule::SetAside)
 }
 
 /// The folders of task files, each once.

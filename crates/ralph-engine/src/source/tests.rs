@@ -1,9 +1,6 @@
 //! Tests of the task source: found, read, written back, and changed by another program meanwhile.
 
-use ralph_core::{
-    config::TasksConfig,
-    task::{Status, format::Change},
-};
+use ralph_core::task::{Status, format::Change};
 
 use super::*;
 
@@ -117,40 +114,6 @@ fn a_link_to_a_task_file_stays_a_link() {
             .unwrap()
             .contains("true")
     );
-}
-
-#[test]
-fn the_only_source_is_found_and_several_are_named() {
-    let tasks = TasksConfig::default();
-    let (_dir, root) = scratch(&[("prd.json", PRD)]);
-    assert_eq!(
-        find_source(None, &tasks, &root, &root, |_| Vec::new()).unwrap(),
-        root.join("prd.json")
-    );
-
-    let (_dir, root) = scratch(&[
-        ("prd.json", PRD),
-        (".ralph/tasks/a.yaml", "id: A\ntitle: a\n"),
-    ]);
-    let error = find_source(None, &tasks, &root, &root, |_| Vec::new()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "found more than one task source: prd.json, .ralph/tasks"
-    );
-
-    let (_dir, root) = scratch(&[(".artefacts/x/tasks.json", "{}")]);
-    let found = find_source(None, &tasks, &root, &root, |_| Vec::new()).unwrap();
-    assert_eq!(found, root.join(".artefacts/x/tasks.json"));
-
-    let (_dir, root) = scratch(&[]);
-    assert!(matches!(
-        find_source(None, &tasks, &root, &root, |_| Vec::new()),
-        Err(FindError::Nothing { .. })
-    ));
-    let named = find_source(Some(Path::new("x.json")), &tasks, &root, &root, |_| {
-        Vec::new()
-    });
-    assert!(matches!(named, Err(FindError::NotThere { .. })));
 }
 
 #[test]

@@ -28,7 +28,7 @@ macro_rules! journal_contract {
     ($store:expr) => {
         $crate::store::contract::contract_tests! {
             $store;
-            repositories: a_moved_repository_keeps_its_id_and_a_copy_gets_its_own;
+            repositories: a_moved_repository_keeps_its_id_and_a_copy_gets_its_own, the_chosen_task_source_is_kept_by_repository_until_it_is_forgotten;
             iterations: an_iteration_without_an_end_is_found_again_with_its_steps, a_file_that_a_landed_iteration_added_is_an_agents_until_a_loop_works_on_it, a_number_is_never_used_again, the_range_of_iterations_is_known_and_none_where_there_are_none, transactions_that_read_first_do_not_lose_what_another_wrote;
             loops: only_a_loop_without_an_end_is_interrupted, the_last_clean_check_of_a_loop_is_kept, loops_are_listed_newest_first_and_no_more_than_asked_for, a_loop_counts_its_iterations_as_they_end_and_those_taken_back_no_more;
             notes: only_the_newest_loop_of_a_working_tree_is_open_and_only_without_an_end, notes_are_kept_and_restarts_are_counted_by_working_tree_and_time, events_of_a_loop_are_kept_in_their_order_and_known_by_iteration;

@@ -19,6 +19,16 @@ pub trait RepositoryStore: Send {
 
     /// Returns whether there is a row for this id.
     async fn has_repository(&mut self, id: &str) -> Result<bool>;
+
+    /// The task source that a person chose for the repository, by its name from the top.
+    async fn chosen_source(&mut self, repository: &RepositoryId) -> Result<Option<String>>;
+
+    /// Keeps the choice of a person, or forgets it.
+    async fn choose_source(
+        &mut self,
+        repository: &RepositoryId,
+        source: Option<&str>,
+    ) -> Result<()>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -29,7 +29,7 @@ use self::figures::Figures;
 use crate::{
     error::CommandError,
     output,
-    project::{self, Project},
+    project::{self, Project, SourceUse},
     queue,
 };
 
@@ -221,6 +221,7 @@ async fn forecast(
 ) -> Result<Foreseen, CommandError> {
     let mut foreseen = Foreseen::default();
     let mut history = CostHistory::default();
+    let usage = SourceUse::Look(SourceUse::CHOOSE);
     let path = match journal {
         Some((journal, repository)) => {
             let worktree = project.worktree();
@@ -230,11 +231,11 @@ async fn forecast(
                 foreseen.loop_id = Some(last.id);
             }
             // What is foreseen is the rest of what the last loop worked at.
-            queue::source_path(project, &mut **journal, repository).await?
+            queue::source_path(project, &mut **journal, repository, usage).await?
         }
-        None => project.source_path(None)?,
+        None => project.source_path(None, usage)?,
     };
-    let (_, graph, _) = project.source(Some(&path))?;
+    let (_, graph, _) = project.read_source(&path)?;
     let scope = project.scope(&graph)?;
     let counts = Board::new(graph, scope.parent())?.counts();
     foreseen.finished_tasks = history.finished.len();

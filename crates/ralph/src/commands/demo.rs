@@ -34,10 +34,8 @@ pub(crate) fn run(args: &Args, _: &Global) -> Result<ExitCode, CommandError> {
         directory: Some(folder.clone()),
         config: None,
     };
-    let code = run::start(
-        &run::Order::new(run::RunTarget::Source(None), args.look.clone()),
-        &global,
-    )?;
+    let target = run::RunTarget::Source(run::SourceArg::Unnamed);
+    let code = run::start(run::Order::new(target, args.look.clone()), &global)?;
     if !args.look.is_json() {
         let project = Project::open(&global, Vec::new())?;
         super::report::run(&super::report::Args::default(), &project)?;

@@ -172,7 +172,7 @@ fn not_dirt(project: Option<&Project>) -> Vec<String> {
     if let Some(project) = project
         && let Ok(source) = project.find_source(None)
     {
-        names.push(project.shown(&source));
+        names.push(project.shown(&source.path));
     }
     names
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::{
     error::CommandError,
     output,
-    project::{Project, block_on},
+    project::{Project, SourceUse, block_on},
     queue,
     view::figures::ago,
 };
@@ -54,8 +54,9 @@ async fn gather(project: &Project, all: bool) -> Result<ListedQuestions, Command
             questions: Vec::new(),
         });
     };
-    let path = queue::source_path(project, &mut *journal, &repository).await?;
-    let (source, graph, _) = project.source(Some(&path))?;
+    let usage = SourceUse::Look(SourceUse::CHOOSE);
+    let path = queue::source_path(project, &mut *journal, &repository, usage).await?;
+    let (source, graph, _) = project.read_source(&path)?;
     let mut questions = journal.questions(&repository, source.name()).await?;
     if !all {
         questions.retain(|q| {

@@ -46,5 +46,5 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         options: args.options.clone(),
         allowance: AllowanceStart::default(),
     };
-    run::start(&order, global)
+    run::start(order, global)
 }

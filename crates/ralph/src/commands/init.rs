@@ -13,17 +13,21 @@ use std::{path::PathBuf, process::ExitCode};
 
 use ralph_core::{
     board::Board,
+    sanitize::terminal_safe,
     task::{
         TaskId,
         graph::{Graph, Problem},
     },
 };
-use ralph_engine::{settings::ProjectKind, source::Source};
+use ralph_engine::{
+    settings::ProjectKind,
+    source::{FindError, Source},
+};
 
 use crate::{
     error::CommandError,
     output,
-    project::Project,
+    project::{Project, SourceUse},
     view::{Table, Tone, cell, figures::count, paint, places::Places},
 };
 
@@ -94,19 +98,29 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         return tell(project, checked);
     }
     output::print("\nno tasks yet; `ralph tasks add TITLE` adds the first one\n");
+    tell_unchosen(project);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Names what is there and could become the tasks.
+fn tell_unchosen(project: &Project) {
+    if let Err(error @ (FindError::Offered { .. } | FindError::Prose { .. })) =
+        project.find_source(None)
+    {
+        let said = format!("{error}\n{}\n", error.hint("ralph run"));
+        output::print(&terminal_safe(&said));
+    }
 }
 
 /// Reads the tasks and finds the parent. `None`: there are no tasks, and none were asked for.
 fn check(project: &Project, args: &Args) -> Result<Option<Checked>, CommandError> {
     let asked = args.parent.is_some() || args.search.is_some();
     let named = args.tasks.as_deref();
-    let choose = "name one: `ralph init --tasks FILE`";
-    let path = match project.find_source_or_none(named, choose)? {
+    let path = match project.find_source_or_none(named, "ralph init --tasks")? {
         Some(path) => path,
         None if !asked => return Ok(None),
         // Says that there is none, and what to do.
-        None => project.source_path(named)?,
+        None => project.source_path(named, SourceUse::Work("ralph init --tasks"))?,
     };
     let (source, graph, problems) = project.read_source(&path)?;
     if !problems.is_empty() {
@@ -157,7 +171,7 @@ fn tell(project: &Project, checked: &Checked) -> Result<ExitCode, CommandError> 
                 "{} ready; `ralph run` begins with {id}: {title}\n",
                 counts.ready
             );
-            text.push_str(&ralph_core::sanitize::terminal_safe(&first));
+            text.push_str(&terminal_safe(&first));
             ExitCode::SUCCESS
         }
         None if board.all_complete() => {

@@ -20,7 +20,7 @@ use crate::{
     commands::run::explain,
     error::CommandError,
     output,
-    project::Project,
+    project::{Project, SourceUse},
     view::{Tone, figures::count, paint, places::Places},
 };
 
@@ -66,7 +66,7 @@ struct Shown {
 
 pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     check_configured_paths(project.config(), project.root()).map_err(explain)?;
-    let path = project.source_path(args.source.as_deref())?;
+    let path = project.source_path(args.source.as_deref(), SourceUse::Look("ralph lint"))?;
     let report = match Source::read(&path, project.root()) {
         Ok((source, tasks)) => {
             let (graph, problems) = Graph::build(tasks);

@@ -15,13 +15,13 @@ use ralph_engine::{
 
 use super::{
     loops::{find_loop, no_loop},
-    run::{self, Options, Order, RunTarget},
+    run::{self, Options, Order, RunTarget, SourceArg},
 };
 use crate::{
     cli::Global,
     error::CommandError,
     output,
-    project::{Project, block_on},
+    project::{Project, SourceUse, block_on},
     queue,
 };
 
@@ -64,6 +64,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     again(args, &project, found, global)
 }
 
+/// Work goes on only on tasks that a person has chosen.
+const AGAIN: SourceUse = SourceUse::Work("ralph run");
+
 /// The work to resume.
 struct Found {
     row: Option<LoopRow>,
@@ -77,14 +80,14 @@ async fn found(project: &Project, args: &Args) -> Result<Found, CommandError> {
             Some(id) => Err(no_loop(id)),
             None => Ok(Found {
                 row: None,
-                source: project.source_path(None).ok(),
+                source: project.source_path(None, AGAIN).ok(),
             }),
         };
     };
     let row = wanted(project, &mut *journal, &repository, args).await?;
     let source = match &args.loop_id {
         Some(_) => None,
-        None => queue::source_path(project, &mut *journal, &repository)
+        None => queue::source_path(project, &mut *journal, &repository, AGAIN)
             .await
             .ok(),
     };
@@ -136,10 +139,10 @@ fn again(
             }
             (_, Some(source)) => (source, None),
             // Says why there are no tasks.
-            (None, None) => (project.source_path(None)?, None),
+            (None, None) => (project.source_path(None, AGAIN)?, None),
         };
         let command = format!("ralph run {}", project.shown(&source));
-        (command, RunTarget::Source(Some(source)), branch)
+        (command, RunTarget::Source(SourceArg::Again(source)), branch)
     };
     output::print_to_stderr(&format!("no loop is running here: starting `{command}`\n"));
     let order = Order {
@@ -156,7 +159,7 @@ fn again(
         },
         allowance,
     };
-    run::start(&order, global)
+    run::start(order, global)
 }
 
 /// The loop that is meant; it must be one of this worktree, and the one that runs where one does.

@@ -8,6 +8,7 @@ mod order;
 mod person;
 mod reporter;
 mod signals;
+mod source_choice;
 mod terminal_input;
 
 pub(crate) use agent::{
@@ -15,7 +16,7 @@ pub(crate) use agent::{
     make as make_agent,
 };
 pub(crate) use options::{Options, finite};
-pub(crate) use order::{Order, RunTarget};
+pub(crate) use order::{Order, RunTarget, SourceArg};
 pub(crate) use reporter::OutputArgs;
 pub(crate) use signals::listen as listen_for_signals;
 
@@ -36,6 +37,7 @@ use ralph_engine::{
         run_loop,
     },
     process::{Containment, Detection},
+    source::FoundSource,
 };
 
 use crate::{
@@ -43,12 +45,12 @@ use crate::{
     commands::{CommandAccess, doctor::programs, notify},
     error::{CommandError, ErrorKind},
     output,
-    project::Project,
+    project::{Project, source_hint},
 };
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Task file or folder [default: detected if there is only one]
+    /// Task file or folder, remembered for this repository [default: the one chosen before, or found]
     source: Option<PathBuf>,
 
     /// Stop after this many iterations; 0 for no limit
@@ -66,23 +68,25 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let source = args.source.clone();
+    let source = source.map_or(SourceArg::Unnamed, SourceArg::Named);
     let order = Order {
-        target: RunTarget::Source(args.source.clone()),
+        target: RunTarget::Source(source),
         iterations: args.max_iterations,
         options: args.options.clone(),
         allowance: AllowanceStart::default(),
     };
-    start(&order, global)
+    start(order, global)
 }
 
 /// Starts the loop that was asked for, and stays with it to its end.
-pub(crate) fn start(order: &Order, global: &Global) -> Result<ExitCode, CommandError> {
+pub(crate) fn start(mut order: Order, global: &Global) -> Result<ExitCode, CommandError> {
     // A configuration that an agent had edited when ralph was killed is put back, and read again.
-    match attempt(order, global)? {
+    match attempt(&mut order, global)? {
         Attempt::Ended(code) => return Ok(code),
         Attempt::ReadAgain(notice) => output::print_to_stderr(&format!("{notice}\n")),
     }
-    match attempt(order, global)? {
+    match attempt(&mut order, global)? {
         Attempt::Ended(code) => Ok(code),
         Attempt::ReadAgain(notice) => Err(CommandError::user(notice)),
     }
@@ -93,19 +97,28 @@ enum Attempt {
     ReadAgain(String),
 }
 
-fn attempt(order: &Order, global: &Global) -> Result<Attempt, CommandError> {
+fn attempt(order: &mut Order, global: &Global) -> Result<Attempt, CommandError> {
     let project = Project::open(global, order.flags())?;
+    let root = project.git_root()?;
+    check_configured_paths(project.config(), &root).map_err(explain)?;
+    let found = source_choice::find(order, &project)?;
+    let planned = PlannedRun {
+        order,
+        root,
+        source: found,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let ended = runtime.block_on(async {
-        if order.options.dry_run {
-            return dry_run::run(order, &project).await.map(Attempt::Ended);
+        if planned.order.options.dry_run {
+            return dry_run::run(&planned, &project).await.map(Attempt::Ended);
         }
-        let mut setup = match setup(order, &project, AgentProgram::Needed) {
+        let names_branch = planned.order.names_branch();
+        let mut setup = match setup(&planned, &project, AgentProgram::Needed) {
             // A branch or a commit that can't be is the nearer mistake, and is said first.
-            Err(missing) if missing.kind() == ErrorKind::Unavailable && order.names_branch() => {
-                let unneeded = setup(order, &project, AgentProgram::Unneeded)?;
+            Err(missing) if missing.kind() == ErrorKind::Unavailable && names_branch => {
+                let unneeded = setup(&planned, &project, AgentProgram::Unneeded)?;
                 preview(unneeded).await.map_err(explain)?;
                 return Err(missing);
             }
@@ -147,6 +160,14 @@ async fn nobody_waits(mut asked: StopRequest, report: Option<&LoopReport>) {
     asked.until_asked().await;
 }
 
+/// An order with what was looked up for it.
+struct PlannedRun<'a> {
+    order: &'a Order,
+    root: PathBuf,
+    /// The tasks, where they are not those of a project or a goal.
+    source: Option<FoundSource>,
+}
+
 /// Tells whether the program of the agent has to be there. What is only looked at needs none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AgentProgram {
@@ -154,20 +175,27 @@ enum AgentProgram {
     Unneeded,
 }
 
-fn setup(order: &Order, project: &Project, program: AgentProgram) -> Result<Setup, CommandError> {
+fn setup(
+    planned: &PlannedRun<'_>,
+    project: &Project,
+    program: AgentProgram,
+) -> Result<Setup, CommandError> {
+    let PlannedRun {
+        order,
+        root,
+        source,
+    } = planned;
     let options = &order.options;
-    let root = project.git_root()?;
-    check_configured_paths(project.config(), &root).map_err(explain)?;
     let mut config = project.config().clone();
-    let request = order.request(project, &mut config)?;
-    let environment = project.environment(&root);
+    let request = order.request(project, &mut config, source.as_ref())?;
+    let environment = project.environment(root);
     let agent = agent::choose(project)?;
     // In a container it is the image's: the loop looks for it there.
     if program == AgentProgram::Needed && config.safety.container.is_none() {
-        check_program(&*agent, &root)?;
+        check_program(&*agent, root)?;
     }
     let inbox = Inbox::hiding(environment.redaction().clone());
-    let ports = options.look.open(&inbox, &root)?;
+    let ports = options.look.open(&inbox, root)?;
     Ok(Setup {
         began: std::time::Instant::now(),
         data_dir: project.data_dir()?,
@@ -186,7 +214,7 @@ fn setup(order: &Order, project: &Project, program: AgentProgram) -> Result<Setu
         reporter: ports.reporter,
         notices: project.notices(),
         config,
-        root,
+        root: root.clone(),
     })
 }
 
@@ -324,8 +352,8 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
             Some("wait for it to end, or use another worktree (`git worktree add`)".into())
         }
         LoopError::Journal(error) => error.hint().map(str::to_owned),
-        LoopError::Source(_)
-        | LoopError::Template(_)
+        LoopError::Source(error) => source_hint(error),
+        LoopError::Template(_)
         | LoopError::Prices(_)
         | LoopError::BadGlob(_)
         | LoopError::Container(_)

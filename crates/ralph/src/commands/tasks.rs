@@ -5,6 +5,7 @@ mod done;
 mod list;
 mod new_id;
 mod show;
+mod source;
 pub(crate) mod suggested;
 mod view;
 
@@ -18,5 +19,7 @@ subcommands! {
         Add(add::Args => run in project; asks),
         /// Mark a task as done by a person, such as one with an id `HUMAN-…`
         Done(done::Args => run; writes),
+        /// Show the task file or folder that `ralph run` works on, or choose another one
+        Source(source::Args => run in project; asks),
     }
 }

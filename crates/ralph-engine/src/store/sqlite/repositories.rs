@@ -44,6 +44,22 @@ impl RepositoryStore for SqliteJournal {
         let count = "SELECT EXISTS (SELECT 1 FROM repository WHERE id = ?)";
         self.one(sql!("look up the repository", count, id)).await
     }
+
+    async fn chosen_source(&mut self, repository: &RepositoryId) -> Result<Option<String>> {
+        let chosen = "SELECT task_source FROM repository WHERE id = ? AND task_source IS NOT NULL";
+        self.first(sql!("look up the chosen tasks", chosen, repository))
+            .await
+    }
+
+    async fn choose_source(
+        &mut self,
+        repository: &RepositoryId,
+        source: Option<&str>,
+    ) -> Result<()> {
+        let chosen = "UPDATE repository SET task_source = ? WHERE id = ?";
+        self.write(sql!("keep the choice of tasks", chosen, source, repository))
+            .await
+    }
 }
 
 impl SqliteJournal {

@@ -44,13 +44,17 @@ fn config(project: &Project) -> Vec<Check> {
 
 fn tasks(project: &Project) -> Check {
     let path = match project.find_source(None) {
-        Ok(path) => path,
+        Ok(found) => found.path,
+        Err(error @ (FindError::Offered { .. } | FindError::Prose { .. })) => {
+            let hint = error.hint("ralph run");
+            return Check::note("tasks", error.to_string()).hint(hint);
+        }
         Err(error @ FindError::Nothing { .. }) => {
             return Check::warning("tasks", error.to_string())
                 .hint("`ralph tasks add TITLE` makes a first one");
         }
         Err(error) => {
-            let hint = error.hint();
+            let hint = error.hint("ralph run");
             return Check::problem("tasks", error.to_string()).hint(hint);
         }
     };

@@ -80,10 +80,7 @@ impl Messages {
                 env: self.surroundings.env.clone(),
             };
             let settings = settings::load(&surroundings, Request::default()).ok()?;
-            Some(Project {
-                settings,
-                surroundings,
-            })
+            Some(Project::new(settings, surroundings))
         };
         let mut project = load(worktree).or_else(|| load(&self.data_dir))?;
         match config.and_then(began_with) {

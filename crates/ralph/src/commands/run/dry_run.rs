@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use ralph_core::sanitize::terminal_safe;
 use ralph_engine::loop_runner::preview;
 
-use super::{AgentProgram, Order, explain, setup};
+use super::{AgentProgram, PlannedRun, explain, setup};
 use crate::{error::CommandError, output, project::Project};
 
-pub(crate) async fn run(order: &Order, project: &Project) -> Result<ExitCode, CommandError> {
-    let is_json = order.options.look.is_json();
-    let preview = preview(setup(order, project, AgentProgram::Unneeded)?)
+pub(super) async fn run(
+    planned: &PlannedRun<'_>,
+    project: &Project,
+) -> Result<ExitCode, CommandError> {
+    let is_json = planned.order.options.look.is_json();
+    let preview = preview(setup(planned, project, AgentProgram::Unneeded)?)
         .await
         .map_err(explain)?;
     let Some((task, prompt)) = &preview.next else {

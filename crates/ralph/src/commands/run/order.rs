@@ -7,9 +7,12 @@ use ralph_core::{
     goal::Goal,
     termination::Span,
 };
-use ralph_engine::loop_runner::{
-    AllowanceStart, BranchRequest, BranchStart, Execution, Iterations, LoopBounds, LoopRequest,
-    Mode, TaskScope, write_goal,
+use ralph_engine::{
+    loop_runner::{
+        AllowanceStart, BranchRequest, BranchStart, Execution, Iterations, LoopBounds, LoopRequest,
+        Mode, TaskScope, write_goal,
+    },
+    source::{FoundBy, FoundSource},
 };
 
 use super::{Options, OutputArgs};
@@ -25,12 +28,22 @@ pub(crate) struct Order {
 
 /// Whose tasks are worked on.
 pub(crate) enum RunTarget {
-    /// `ralph run`: a task file or folder, or the only one there is.
-    Source(Option<PathBuf>),
+    /// `ralph run`: a task file or folder.
+    Source(SourceArg),
     /// `ralph execute`: an artefacts project.
     Project(String),
     /// `ralph loop`: a goal.
     Goal(Goal),
+}
+
+/// The task file or folder of a run.
+pub(crate) enum SourceArg {
+    /// A person left it to ralph to find it.
+    Unnamed,
+    /// A person named it.
+    Named(PathBuf),
+    /// It is that of an earlier loop.
+    Again(PathBuf),
 }
 
 const MAX_ITERATIONS: &str = "loop.max_iterations";
@@ -51,18 +64,21 @@ impl Order {
         }
     }
 
-    /// Builds the loop's settings. An execution has its own defaults.
+    /// Builds the loop's settings. An execution has its own defaults. `found` is the source of a run.
     pub(super) fn request(
         &self,
         project: &Project,
         config: &mut Config,
+        found: Option<&FoundSource>,
     ) -> Result<LoopRequest, CommandError> {
         let options = &self.options;
         let is_default = |key: &str| *project.settings.resolved.origin(key) == Origin::Default;
         let (source, parent, mode) = match &self.target {
-            RunTarget::Source(named) => {
-                let source = project.source_path(named.as_deref())?;
-                (source, project.parent_task()?, Mode::Run)
+            RunTarget::Source(_) => {
+                let found = found.cloned().ok_or_else(|| {
+                    CommandError::internal("the tasks of a run were not looked for")
+                })?;
+                (found, project.parent_task()?, Mode::Run)
             }
             RunTarget::Project(name) => {
                 let named = ArtefactsProject::named(project, name)?;
@@ -79,7 +95,7 @@ impl Order {
                     project: named.name,
                     iterations,
                 };
-                (source, None, Mode::Execute(execution))
+                (given(source), None, Mode::Execute(execution))
             }
             RunTarget::Goal(goal) => {
                 if options.task.is_some() {
@@ -92,7 +108,7 @@ impl Order {
                     config.loop_.max_attempts = most.unwrap_or(NonZeroU32::MAX);
                 }
                 let source = write_goal(&project.git_root()?, goal).map_err(super::explain)?;
-                (source, None, Mode::Goal(goal.clone()))
+                (given(source), None, Mode::Goal(goal.clone()))
             }
         };
         let only = options.task.as_deref().map(queue::task).transpose()?;
@@ -162,6 +178,13 @@ impl Order {
             })
         });
         set.collect()
+    }
+}
+
+fn given(path: PathBuf) -> FoundSource {
+    FoundSource {
+        path,
+        by: FoundBy::Given,
     }
 }
 

@@ -48,6 +48,11 @@ impl OutputArgs {
         self.json
     }
 
+    /// Returns true if the output is read by a person who expects more than the result.
+    pub(super) fn is_for_talking(&self) -> bool {
+        !self.json && !self.quiet
+    }
+
     /// Opens the terminal, if there is one and the output is for people. Signals are heard from now on.
     pub(super) fn open(&self, inbox: &Inbox, root: &Path) -> io::Result<RunPorts> {
         let (reporter, screen) = self.reporter();

@@ -28,7 +28,7 @@ use crate::{
     board,
     commands::logs::{self, LogKind},
     error::CommandError,
-    project::{Project, Scope},
+    project::{Project, Scope, SourceUse},
     queue,
 };
 
@@ -129,7 +129,7 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
     let running = Lock::is_held(&project.data_dir()?, project.root());
     let mut journal = project.journal().await?;
     let path = source_to_show(project, journal.as_mut(), named, running).await?;
-    let (source, graph, problems) = project.source(Some(&path))?;
+    let (source, graph, problems) = project.read_source(&path)?;
     let mut warnings = graph_warnings(&problems);
     let scope = project.scope(&graph)?;
     if let Scope::Lost { message } = &scope {
@@ -194,19 +194,22 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
 }
 
 /// The tasks that are named; else those of the loop that runs; else those that a run would find, and
-/// where it would find none or several, those of the last loop.
+/// where it would find none or several, those of the last loop; else a list that is only offered.
 async fn source_to_show(
     project: &Project,
     journal: Option<&mut (Box<dyn Journal>, RepositoryId)>,
     named: Option<&Path>,
     running: bool,
 ) -> Result<PathBuf, CommandError> {
-    let found = project.source_path(named);
+    let usage = SourceUse::Look("ralph status");
+    let found = project.find_source(named);
     match (journal, named, &found) {
-        (None, _, _) | (_, Some(_), _) => found,
-        (Some(_), None, Ok(_)) if !running => found,
-        (Some((journal, repository)), None, _) => {
-            queue::source_path(project, &mut **journal, repository).await
+        (Some((journal, repository)), None, found) if running || found.is_err() => {
+            queue::source_path(project, &mut **journal, repository, usage).await
+        }
+        (_, _, _) => {
+            let found = project.look_at_offered(found, usage)?;
+            Ok(found.path)
         }
     }
 }

@@ -61,7 +61,7 @@ pub(super) struct Marks<'a> {
 
 /// The tree of tasks that no loop has worked on, as text, for the person who has just made them.
 pub(crate) fn fresh_tree(project: &Project, source: &Path) -> Result<String, CommandError> {
-    let (_, graph, _) = project.source(Some(source))?;
+    let (_, graph, _) = project.read_source(source)?;
     let board = Board::of_all(graph);
     let marks = Marks {
         next: board.next(),

@@ -11,7 +11,11 @@ use std::{
 use ralph_engine::lock::Lock;
 
 use super::{facts, show};
-use crate::{error::CommandError, project::Project, view::screen};
+use crate::{
+    error::CommandError,
+    project::{Project, SourceUse},
+    view::screen,
+};
 
 pub(super) async fn watch(project: &Project, source: Option<&Path>) -> Result<(), CommandError> {
     // What is wrong with the project is said on the screen that stays.
@@ -56,7 +60,7 @@ fn look(project: &Project, source: Option<&Path>) -> Result<Look, CommandError> 
     let data = project.data_dir()?;
     let mut paths: Vec<PathBuf> = ["ralph.db", "ralph.db-wal"].map(|f| data.join(f)).into();
     paths.push(project.parent_file());
-    if let Ok(path) = project.find_source(source) {
+    if let Ok(path) = project.source_path(source, SourceUse::Look("ralph status")) {
         // The files of a folder are replaced, which changes the folder.
         paths.push(path);
     }

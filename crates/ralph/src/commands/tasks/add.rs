@@ -109,7 +109,7 @@ pub(super) struct Destination {
 
 impl Destination {
     pub(super) fn find(project: &Project, named: Option<&Path>) -> Result<Self, CommandError> {
-        let Some(path) = project.find_source_or_none(named, "name one: `--to FILE`")? else {
+        let Some(path) = project.find_source_or_none(named, "ralph tasks add TITLE --to")? else {
             return Ok(Self::default());
         };
         let (source, graph, problems) = project.read_source(&path)?;

@@ -56,7 +56,7 @@ const MOST_WARNINGS: usize = 5;
 const MOST_BLOCKERS: usize = 3;
 
 pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
-    let (source, graph, problems) = project.source(args.source.as_deref())?;
+    let (source, graph, problems) = project.source(args.source.as_deref(), "ralph tasks list")?;
     let board = project::block_on(async {
         let mut journal = project.journal().await?;
         board::read(project, journal.as_mut(), &source, graph, None).await

@@ -78,7 +78,7 @@ fn past<S: Serializer>(rows: &[IterationRow], to: S) -> Result<S::Ok, S::Error> 
 }
 
 pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
-    let (source, graph, _) = project.source(args.source.as_deref())?;
+    let (source, graph, _) = project.source(args.source.as_deref(), "ralph tasks show ID")?;
     let id = find(&graph, &source, &args.id)?.id.clone();
     let (board, iterations) = project::block_on(async {
         let mut journal = project.journal().await?;
