@@ -41,7 +41,7 @@ pub(crate) struct Project {
 /// The purpose of a task source, with the command that takes the name of another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SourceUse {
-    /// It is only read: a list that nobody has chosen yet will do, if there is only one.
+    /// It is only read: a list that is not chosen yet will do, if there is only one.
     Look(&'static str),
     /// Tasks are worked on or changed.
     Work(&'static str),
@@ -323,7 +323,7 @@ impl Project {
         self.look_at_offered(found, usage).map(|found| found.path)
     }
 
-    /// Takes a list that nobody has chosen yet, if it is the only one and is only read.
+    /// Takes a list that is not chosen yet, if it is the only one and is only read.
     pub(crate) fn look_at_offered(
         &self,
         found: Result<FoundSource, FindError>,
@@ -334,7 +334,7 @@ impl Project {
             (Err(FindError::Offered { lists }), SourceUse::Look(_)) if lists.len() == 1 => {
                 let OfferedList { name, path, .. } = &lists[0];
                 self.remark(&format!(
-                    "reading {}, which nobody has chosen yet: `ralph run {name}` works on it",
+                    "reading {}, which is not chosen yet: `ralph run {name}` works on it",
                     lists[0]
                 ));
                 Ok(FoundSource {

@@ -57,7 +57,7 @@ pub struct KnownSources {
     pub made_by_agents: Vec<String>,
 }
 
-/// A list of tasks that nobody has chosen yet.
+/// A list of tasks that is not chosen yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedList {
     pub name: String,
@@ -87,10 +87,7 @@ pub enum FindError {
     MadeByAgents { names: Vec<String> },
     #[error("found more than one task source: {}", names.join(", "))]
     Several { names: Vec<String> },
-    #[error(
-        "found tasks only in lists that nobody has chosen yet: {}",
-        shown(lists)
-    )]
+    #[error("found tasks only in lists that are not chosen yet: {}", shown(lists))]
     Offered { lists: Vec<OfferedList> },
     #[error("found no tasks in {}, only prose: {}", root.display(), first(names))]
     Prose { root: PathBuf, names: Vec<String> },
@@ -432,7 +429,7 @@ mod tests {
     fn a_list_that_may_be_meant_for_people_is_offered_and_never_taken() {
         let alone = Scratch::new(&[("feature_list.json", FEATURES)]);
         alone.expect_error(
-            "found tasks only in lists that nobody has chosen yet: feature_list.json (2 tasks, 1 open)",
+            "found tasks only in lists that are not chosen yet: feature_list.json (2 tasks, 1 open)",
         );
         let beside = Scratch::new(&[("feature_list.json", FEATURES), ("docs/prd.json", PRD)]);
         beside.expect("docs/prd.json", FoundBy::Alone);
@@ -446,10 +443,10 @@ mod tests {
         let open = ("feature_list.json", FEATURES);
         let done = ("docs/feature_list.json", DONE);
         Scratch::new(&[open, done]).expect_error(
-            "found tasks only in lists that nobody has chosen yet: feature_list.json (2 tasks, 1 open)",
+            "found tasks only in lists that are not chosen yet: feature_list.json (2 tasks, 1 open)",
         );
         Scratch::new(&[done]).expect_error(
-            "found tasks only in lists that nobody has chosen yet: docs/feature_list.json (1 task, 0 open)",
+            "found tasks only in lists that are not chosen yet: docs/feature_list.json (1 task, 0 open)",
         );
     }
 
@@ -478,7 +475,7 @@ mod tests {
             ("feature_list.json", FEATURES),
         ];
         Scratch::new(&files).expect_error(
-            "found tasks only in lists that nobody has chosen yet: feature_list.json (2 tasks, 1 open)",
+            "found tasks only in lists that are not chosen yet: feature_list.json (2 tasks, 1 open)",
         );
     }
 

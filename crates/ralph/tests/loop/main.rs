@@ -8,6 +8,7 @@ mod allowing;
 mod answering;
 mod caches;
 mod checkpoints;
+mod choosing;
 mod claims;
 mod clean_check;
 mod contents;

@@ -229,6 +229,7 @@ fn a_second_source_that_an_agent_makes_is_no_source() {
             ".ralph/prd.json",
             "scripts/ralph/prd.json",
             ".artefacts/x/tasks.json",
+            ".ralph/feature_list.json",
         ] {
             let project =
                 Project::with_stories(&[story("A"), story("B")]).env("RALPH_WORKSPACE_MODE", mode);
@@ -253,10 +254,15 @@ fn a_file_that_can_be_content_lands_and_is_no_source() {
     let new = "{\"userStories\": [{\"id\": \"N\", \"title\": \"New one\", \"passes\": true}]}";
     let tasks = "- {id: A, title: Write A, verify: [test -f A.txt]}\n- {id: B, title: Write B, verify: [test -f B.txt]}\n";
     for mode in MODES {
-        for (at, path) in ["prd.json", "PRD.json", "tasks.json", "plans/prd.json"]
-            .into_iter()
-            .enumerate()
-        {
+        let places = [
+            "prd.json",
+            "PRD.json",
+            "tasks.json",
+            "plans/prd.json",
+            "docs/prd.json",
+            ".taskmaster/tasks/tasks.json",
+        ];
+        for (at, path) in places.into_iter().enumerate() {
             let how = format!("{mode}, {path}");
             let project = Project::new().env("RALPH_WORKSPACE_MODE", mode);
             // Beside the folder that is found, or beside a file that has to be named.
@@ -286,6 +292,7 @@ fn a_file_that_can_be_content_lands_and_is_no_source() {
             assert!(said(project.ralph(&["report"])).contains(&flag), "{how}");
             if is_named {
                 // It does not become the source because it is the only one that is found.
+                said(project.ralph(&["tasks", "source", "--forget"]));
                 let ran = project.run(&[]).expect(2);
                 let says = format!("found tasks only in {path}, which an agent made");
                 assert!(ran.stderr().contains(&says), "{how}: {}", ran.stderr());
@@ -300,6 +307,9 @@ fn a_file_that_can_be_content_lands_and_is_no_source() {
             assert_eq!(project.landed(), ["A", "B"], "{how}");
             // Who names it means it, and from then on it is a source like another.
             project.run(&[path]).expect(0);
+            let ran = project.run(&[]).expect(0);
+            assert_eq!(ran.one("loop_started")["source"], path, "{how}");
+            said(project.ralph(&["tasks", "source", "--forget"]));
             let ran = project.run(&[]);
             if is_named {
                 assert_eq!(ran.code(), 0, "{how}: {}", ran.all());
@@ -320,8 +330,8 @@ fn a_file_of_a_person_beside_it_is_a_source_as_before_and_other_content_is_no_su
             ("TODO.md", "- [ ] New one\n"),
             ("tasks.json", "{\"rows\": [1, 2]}\n"),
             (
-                "docs/prd.json",
-                "{\"userStories\": [{\"id\": \"N\", \"title\": \"New one\"}]}\n",
+                "feature_list.json",
+                "{\"features\": [{\"id\": \"N\", \"title\": \"New one\"}]}\n",
             ),
         ];
         let project = writing(project, &files);

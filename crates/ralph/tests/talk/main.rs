@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
 mod answering;
+mod choosing;
 mod claude;
 mod hand_over;
 mod health;

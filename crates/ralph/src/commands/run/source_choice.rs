@@ -1,5 +1,5 @@
-//! The task source of a run: found, or asked for at the terminal where there are only lists that nobody has chosen
-//! yet.
+//! The task source of a run: found, or asked for at the terminal where there are only lists that are not
+//! chosen yet.
 //!
 //! Asks nothing where no person can answer: without a terminal, with `--json` or `--quiet`, and in CI.
 
@@ -67,7 +67,7 @@ fn ask(lists: &[OfferedList]) -> Result<&OfferedList, CommandError> {
             let numbered = several.iter().zip(1..);
             let lines = numbered.map(|(list, n)| format!("  {n}  {list}\n"));
             format!(
-                "found lists of tasks that nobody has chosen yet:\n{}work on which one? [1-{}, none] ",
+                "found lists of tasks that are not chosen yet:\n{}work on which one? [1-{}, none] ",
                 lines.collect::<String>(),
                 several.len()
             )

@@ -23,7 +23,7 @@ pub(super) async fn made_by(dir: &std::path::Path, version: i64) {
 
 /// Rows, and the schema that had a place for them first.
 const PAST: [(i64, &str); 15] = [
-    (1, "INSERT INTO repository VALUES ('R', '/r/.git', '2026-01-01T00:00:00Z', 3)"),
+    (1, "INSERT INTO repository (id, common_dir, created_at, next_iteration) VALUES ('R', '/r/.git', '2026-01-01T00:00:00Z', 3)"),
     (
         1,
         "INSERT INTO loop (id, repository_id, worktree, source, branch, base_commit, agent, config,
@@ -84,17 +84,26 @@ const PAST: [(i64, &str); 15] = [
     ),
     (
         7,
-        "INSERT INTO token_record VALUES ('I1', 1, 1, 'claude', 'opus', 'agent', 10, 3, 0, 0,
+        "INSERT INTO token_record (iteration_id, seq, run, agent, model, caller, input, output,
+                                   cache_read, cache_write, cost_input, cost_output,
+                                   cost_cache_read, cost_cache_write, told, spent)
+         VALUES ('I1', 1, 1, 'claude', 'opus', 'agent', 10, 3, 0, 0,
                                           1, 2, 3, 4, NULL, 250000)",
     ),
     (
         7,
-        "INSERT INTO token_total VALUES ('R', 'task', 'T1', '2026-01-01', 1, 0, 10, 3, 0, 0, 1, 2, 3, 4,
+        "INSERT INTO token_total (repository_id, dimension, key, day, calls, tool_calls, input, output,
+                                  cache_read, cache_write, cost_input, cost_output, cost_cache_read,
+                                  cost_cache_write, unpriced_tokens, told, told_by_table, spent)
+         VALUES ('R', 'task', 'T1', '2026-01-01', 1, 0, 10, 3, 0, 0, 1, 2, 3, 4,
                                          0, 0, 0, 250000)",
     ),
     (
         7,
-        "INSERT INTO token_total VALUES ('R', 'total', '', '2026-01-01', 1, 0, 10, 3, 0, 0, 1, 2, 3, 4,
+        "INSERT INTO token_total (repository_id, dimension, key, day, calls, tool_calls, input, output,
+                                  cache_read, cache_write, cost_input, cost_output, cost_cache_read,
+                                  cost_cache_write, unpriced_tokens, told, told_by_table, spent)
+         VALUES ('R', 'total', '', '2026-01-01', 1, 0, 10, 3, 0, 0, 1, 2, 3, 4,
                                          0, 0, 0, 250000)",
     ),
 ];

@@ -1,0 +1,362 @@
+//! Which tasks a run works on: lists that are only offered, a person's choice, and that it is remembered.
+
+use serde_json::{Value, json};
+
+use crate::support::{Project, good_script, story};
+
+const MODES: [&str; 2] = ["overlay", "in_place"];
+
+/// A list that ralph does not take because it is there.
+fn features(ids: &[&str]) -> String {
+    let stories: Vec<Value> = ids.iter().map(|id| story(id)).collect();
+    serde_json::to_string_pretty(&json!({"features": stories})).unwrap()
+}
+
+/// A project with these files of stories, committed.
+fn with(files: &[(&str, &[&str])]) -> Project {
+    let project = Project::new().script(&good_script());
+    for (path, ids) in files {
+        project.repo.file(path, features(ids));
+    }
+    project.repo.commit("tasks");
+    project
+}
+
+/// What `ralph` prints with this exit code: standard output, then standard error.
+#[track_caller]
+fn told(project: &Project, args: &[&str], code: i32) -> (String, String) {
+    let output = project.ralph(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr))
+}
+
+fn source_of(project: &Project) -> Value {
+    let (out, _) = told(project, &["tasks", "source", "--json"], 0);
+    serde_json::from_str(&out).unwrap()
+}
+
+#[test]
+fn a_list_that_is_not_chosen_is_named_and_not_worked_on_without_a_terminal() {
+    let project = with(&[("feature_list.json", &["A", "B"])]);
+    let head = project.repo.head();
+    let ran = project.run(&[]).expect(2);
+    assert!(ran.events().is_empty());
+    let said = ran.stderr();
+    let expected = "error: found tasks only in lists that are not chosen yet: feature_list.json (2 tasks, 2 open)\n\
+        hint: choose one, or set `tasks.source` in ralph.yaml; `ralph run` and `ralph tasks source` remember a choice:\n  \
+        ralph run feature_list.json\n";
+    assert_eq!(said, expected);
+    assert_eq!(project.repo.head(), head);
+    assert_eq!(project.repo.branch(), "refs/heads/main");
+}
+
+#[test]
+fn a_named_list_is_remembered_and_later_runs_say_so() {
+    let project = with(&[("feature_list.json", &["A", "B"]), ("prd.json", &["C"])]);
+    let ran = project.run(&["feature_list.json", "--once"]).expect(0);
+    let notice = "`ralph run` works on feature_list.json from now on; `ralph tasks source` shows and changes that";
+    assert!(ran.all().contains(notice), "{}", ran.all());
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.one("loop_started")["source"], "feature_list.json");
+    let notice = "tasks of feature_list.json, as chosen before; `ralph run FILE` chooses others";
+    assert!(ran.all().contains(notice), "{}", ran.all());
+    assert_eq!(project.landed(), ["A", "B"]);
+    let (out, _) = told(&project, &["status", "--json"], 0);
+    let status: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(status["source"], "feature_list.json");
+    // Naming another one is another choice.
+    project.run(&["prd.json"]).expect(0);
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.one("loop_started")["source"], "prd.json");
+}
+
+#[test]
+fn what_is_taken_goes_before_what_is_offered_and_nothing_is_asked() {
+    let project = with(&[
+        ("feature_list.json", &["A"]),
+        ("docs/prd.json", &["B"]),
+        (".ralph/feature_list.json", &["C"]),
+    ]);
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.one("loop_started")["source"], "docs/prd.json");
+    assert_eq!(project.landed(), ["B"]);
+    assert_eq!(source_of(&project)["by"], "found");
+}
+
+#[test]
+fn a_look_at_the_next_task_remembers_nothing() {
+    let project = with(&[("feature_list.json", &["A"]), ("prd.json", &["B"])]);
+    let (out, _) = told(&project, &["run", "--dry-run", "feature_list.json"], 0);
+    assert!(out.starts_with("would take A"), "{out}");
+    assert_eq!(
+        source_of(&project),
+        json!({"source": "prd.json", "by": "found"})
+    );
+}
+
+#[test]
+fn commands_that_only_look_read_the_only_list_and_say_so() {
+    let project = with(&[("feature_list.json", &["A", "B"])]);
+    let remark = "reading feature_list.json (2 tasks, 2 open), which is not chosen yet: \
+                  `ralph run feature_list.json` works on it\n";
+    for args in [
+        &["status"][..],
+        &["tasks", "list"],
+        &["tasks", "show", "A"],
+        &["run", "--dry-run"],
+    ] {
+        let (out, err) = told(&project, args, 0);
+        assert!(out.contains("Write A"), "{args:?}: {out}");
+        assert_eq!(err, remark, "{args:?}");
+    }
+    let (out, err) = told(&project, &["lint", "--json"], 0);
+    let lint: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (lint["source"].as_str(), err.as_str()),
+        (Some("feature_list.json"), remark)
+    );
+    // One that changes something needs a choice.
+    let (_, err) = told(&project, &["skip", "--task", "A", "--reason", "x"], 2);
+    assert!(err.contains("not chosen yet"), "{err}");
+    assert!(
+        err.contains("\n  ralph tasks source feature_list.json\n"),
+        "{err}"
+    );
+}
+
+#[test]
+fn of_several_lists_none_is_read_unasked() {
+    let project = with(&[
+        ("feature_list.json", &["A", "B"]),
+        ("docs/feature_list.json", &["C"]),
+    ]);
+    for (args, command) in [
+        (&["status"][..], "ralph status"),
+        (&["tasks", "list"], "ralph tasks list"),
+        (&["lint"], "ralph lint"),
+        (&["run", "--dry-run"], "ralph run --dry-run"),
+        (&["run"], "ralph run"),
+        (&["tasks", "source"], "ralph tasks source"),
+    ] {
+        let (out, err) = told(&project, args, 2);
+        assert_eq!(out, "", "{args:?}");
+        for name in ["feature_list.json", "docs/feature_list.json"] {
+            assert!(err.contains(&format!("\n  {command} {name}\n")), "{err}");
+        }
+    }
+}
+
+#[test]
+fn a_choice_ends_a_tie_between_files_that_are_taken() {
+    let project = with(&[("prd.json", &["A"]), ("tasks/prd.json", &["B"])]);
+    let ran = project.run(&[]).expect(2);
+    let said = ran.stderr();
+    assert!(
+        said.contains("found more than one task source: prd.json, tasks/prd.json"),
+        "{said}"
+    );
+    assert!(
+        said.contains("\n  ralph run prd.json\n  ralph run tasks/prd.json\n"),
+        "{said}"
+    );
+    told(&project, &["tasks", "source", "tasks/prd.json"], 0);
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["B"]);
+}
+
+#[test]
+fn the_configuration_goes_before_a_choice() {
+    let project = with(&[("prd.json", &["A"]), ("tasks/prd.json", &["B"])]);
+    told(&project, &["tasks", "source", "tasks/prd.json"], 0);
+    let project = project.config("tasks: {source: prd.json}\n");
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.one("loop_started")["source"], "prd.json");
+    let (out, _) = told(&project, &["tasks", "source"], 0);
+    assert_eq!(
+        out,
+        "prd.json (`tasks.source` of the configuration says so)\n"
+    );
+}
+
+#[test]
+fn a_choice_that_is_gone_is_said_and_others_are_looked_for() {
+    let project = with(&[("feature_list.json", &["A"]), ("prd.json", &["B"])]);
+    told(&project, &["tasks", "source", "feature_list.json"], 0);
+    project.repo.git(["rm", "-q", "feature_list.json"]);
+    project.repo.commit("gone");
+    let gone =
+        "feature_list.json, whose tasks were chosen before, does not exist: looking for others\n";
+    let (_, err) = told(&project, &["status"], 0);
+    assert_eq!(err, gone);
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.one("loop_started")["source"], "prd.json");
+    assert!(ran.stderr().contains(gone), "{}", ran.stderr());
+}
+
+#[test]
+fn a_choice_is_shown_changed_and_forgotten() {
+    let project = with(&[("prd.json", &["A"]), ("deep/list.json", &["B"])]);
+    let (out, _) = told(&project, &["tasks", "source"], 0);
+    assert_eq!(out, "prd.json (the only tasks that were found)\n");
+    let project = project.start_in("deep");
+    let chosen = "deep/list.json (chosen before; `ralph tasks source --forget` forgets it)\n";
+    let (out, _) = told(&project, &["tasks", "source", "list.json"], 0);
+    assert_eq!(out, chosen);
+    let (out, _) = told(&project, &["tasks", "source"], 0);
+    assert_eq!(out, chosen);
+    assert_eq!(
+        source_of(&project),
+        json!({"source": "deep/list.json", "by": "chosen"})
+    );
+    let (_, err) = told(&project, &["tasks", "source", "none.json"], 2);
+    assert!(err.contains("there is no task source"), "{err}");
+    let (out, _) = told(&project, &["tasks", "source", "--forget"], 0);
+    assert_eq!(out, "prd.json (the only tasks that were found)\n");
+}
+
+#[test]
+fn an_agent_that_makes_a_list_changes_nothing_about_the_next_run() {
+    for mode in MODES {
+        let made = features(&["X"]);
+        let script = json!({"default": [{"do": [
+            {"write": {"path": "{id}.txt", "text": "{id}\n"}},
+            {"write": {"path": "feature_list.json", "text": made}},
+            {"say": "Task {id} complete"},
+        ]}]});
+        let project = Project::new().env("RALPH_WORKSPACE_MODE", mode);
+        project.repo.file("work.json", features(&["A", "B"]));
+        project.repo.commit("tasks");
+        let project = project.script(&script);
+        project.run(&["work.json", "--once"]).expect(0);
+        assert_eq!(project.repo.read("feature_list.json"), made, "{mode}");
+        let ran = project.run(&[]).expect(0);
+        assert_eq!(ran.one("loop_started")["source"], "work.json", "{mode}");
+        // Without a choice a person is asked for one.
+        told(&project, &["tasks", "source", "--forget"], 0);
+        project.run(&[]).expect(2).says("are not chosen yet");
+        assert_eq!(project.landed(), ["A", "B"], "{mode}");
+    }
+}
+
+#[test]
+fn prose_is_named_as_such_and_a_plan_is_offered() {
+    let project = Project::new().script(&good_script());
+    let prose = "# Plan\n\nFirst the cart, then the till.\n";
+    project
+        .repo
+        .file("IMPLEMENTATION_PLAN.md", prose)
+        .commit("plan");
+    let hint = "hint: `ralph plan IMPLEMENTATION_PLAN.md` makes tasks of it\n";
+    let ran = project.run(&[]).expect(2);
+    assert!(
+        ran.stderr()
+            .contains("only prose: IMPLEMENTATION_PLAN.md\n"),
+        "{}",
+        ran.stderr()
+    );
+    assert!(ran.stderr().contains(hint), "{}", ran.stderr());
+    let ran = project.run(&["IMPLEMENTATION_PLAN.md"]).expect(2);
+    assert!(ran.stderr().contains(hint), "{}", ran.stderr());
+    for args in [
+        &["tasks", "list", "IMPLEMENTATION_PLAN.md"][..],
+        &["tasks", "source", "IMPLEMENTATION_PLAN.md"],
+    ] {
+        let (_, err) = told(&project, args, 2);
+        assert!(err.contains(hint), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn a_loop_that_is_resumed_is_no_choice() {
+    let project = with(&[("prd.json", &["A", "B"])]);
+    project.run(&["--once"]).expect(0);
+    told(&project, &["resume", "--agent", &project.agent_word()], 0);
+    assert_eq!(project.landed(), ["A", "B"]);
+    assert_eq!(
+        source_of(&project),
+        json!({"source": "prd.json", "by": "found"})
+    );
+}
+
+/// Two tags, tasks with subtasks, and dependencies on a sibling, on another task and on the subtask of another.
+const TASKMASTER: &str = r#"{
+  "master": {
+    "tasks": [
+      {
+        "id": 1,
+        "title": "Cart",
+        "description": "The cart of a guest",
+        "status": "pending",
+        "priority": "high",
+        "dependencies": [],
+        "details": "Use a list of lines.",
+        "testStrategy": "Add two items and look at the sum.",
+        "subtasks": [
+          { "id": 1, "title": "Show", "status": "pending", "dependencies": [2] },
+          { "id": 2, "title": "Store", "status": "pending", "dependencies": [] }
+        ]
+      },
+      {
+        "id": 2,
+        "title": "Till",
+        "status": "pending",
+        "priority": "medium",
+        "dependencies": ["1.1"],
+        "testStrategy": "Pay for one item.",
+        "subtasks": []
+      },
+      {
+        "id": 3,
+        "title": "Done before",
+        "status": "done",
+        "dependencies": [],
+        "subtasks": []
+      }
+    ]
+  },
+  "later": {
+    "tasks": [
+      { "id": 1, "title": "Not now", "status": "pending", "dependencies": [], "subtasks": [] }
+    ]
+  }
+}
+"#;
+
+#[test]
+fn the_tasks_of_taskmaster_are_found_at_their_place_and_worked_through() {
+    let place = ".taskmaster/tasks/tasks.json";
+    let agent =
+        r#"cat > "../prompt-$RALPH_TASK_ID"; echo x > "done-$RALPH_TASK_ID"; echo "Task complete""#;
+    let project = Project::new()
+        .config("verification:\n  commands:\n    - [\"true\"]\n")
+        .in_place()
+        .command(agent);
+    project.repo.file(place, TASKMASTER).commit("tasks");
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.one("loop_started")["source"], place);
+    assert_eq!(project.landed(), ["1.2", "1.1", "2"]);
+    let prompt = |id: &str| std::fs::read_to_string(project.outside(&format!("prompt-{id}")));
+    let prompt = prompt("2").unwrap();
+    assert!(prompt.contains("Pay for one item."), "{prompt}");
+    // A pending task became a done one, and nothing else is different.
+    let expected: Vec<[&str; 2]> = vec![
+        [
+            "          { \"id\": 2, \"title\": \"Store\", \"status\": \"pending\", \"dependencies\": [] }",
+            "          { \"id\": 2, \"title\": \"Store\", \"status\": \"done\", \"dependencies\": [] }",
+        ],
+        [
+            "          { \"id\": 1, \"title\": \"Show\", \"status\": \"pending\", \"dependencies\": [2] },",
+            "          { \"id\": 1, \"title\": \"Show\", \"status\": \"done\", \"dependencies\": [2] },",
+        ],
+        [
+            "        \"status\": \"pending\",",
+            "        \"status\": \"done\",",
+        ],
+    ];
+    for (back, [before, after]) in expected.iter().rev().enumerate() {
+        let diff = project.diff_lines(&format!("HEAD~{back}"), place);
+        assert!(diff.contains(&format!("-{before}")), "{back}: {diff:?}");
+        assert!(diff.contains(&format!("+{after}")), "{back}: {diff:?}");
+    }
+}
