@@ -87,7 +87,7 @@ pub enum FindError {
     MadeByAgents { names: Vec<String> },
     #[error("found more than one task source: {}", names.join(", "))]
     Several { names: Vec<String> },
-    #[error("found tasks only in lists that are not chosen yet: {}", shown(lists))]
+    #[error("found tasks only in {}", not_chosen(lists))]
     Offered { lists: Vec<OfferedList> },
     #[error("found no tasks in {}, only prose: {}", root.display(), first(names))]
     Prose { root: PathBuf, names: Vec<String> },
@@ -98,8 +98,11 @@ pub enum FindError {
 /// Names that are listed in a sentence.
 const MOST_NAMES: usize = 5;
 
-fn shown(lists: &[OfferedList]) -> String {
-    first(lists)
+fn not_chosen(lists: &[OfferedList]) -> String {
+    match lists {
+        [only] => format!("{only}, which is not chosen yet"),
+        several => format!("lists that are not chosen yet: {}", first(several)),
+    }
 }
 
 fn first<T: ToString>(items: &[T]) -> String {
@@ -114,10 +117,13 @@ fn first<T: ToString>(items: &[T]) -> String {
 impl FindError {
     /// The way out; `command` is what takes the name of a source, such as `ralph run`.
     pub fn hint(&self, command: &str) -> String {
-        let choose = |names: &mut dyn Iterator<Item = &String>| {
-            let lines = names.map(|name| format!("\n  {command} {}", in_shell(name)));
+        let choose = |names: &[&String]| {
+            let which = if names.len() == 1 { "it" } else { "one" };
+            let lines = names
+                .iter()
+                .map(|name| format!("\n  {command} {}", in_shell(name)));
             format!(
-                "choose one, or set `tasks.source` in ralph.yaml; `ralph run` and `ralph tasks source` remember a choice:{}",
+                "choose {which}, or set `tasks.source` in ralph.yaml; `ralph run` and `ralph tasks source` remember a choice:{}",
                 lines.collect::<String>()
             )
         };
@@ -130,8 +136,10 @@ impl FindError {
                 "they are suggestions: `ralph tasks add --from-suggestions`; to work on all of them name the file: `ralph run {}`",
                 names.first().map_or("", String::as_str)
             ),
-            Self::Several { names } => choose(&mut names.iter()),
-            Self::Offered { lists } => choose(&mut lists.iter().map(|list| &list.name)),
+            Self::Several { names } => choose(&names.iter().collect::<Vec<_>>()),
+            Self::Offered { lists } => {
+                choose(&lists.iter().map(|list| &list.name).collect::<Vec<_>>())
+            }
             Self::Prose { names, .. } => plan_hint(names.first().map_or("", String::as_str)),
             Self::Unreadable(_) => "correct it, or name another file: `ralph run FILE`".into(),
         }
@@ -429,7 +437,7 @@ mod tests {
     fn a_list_that_may_be_meant_for_people_is_offered_and_never_taken() {
         let alone = Scratch::new(&[("feature_list.json", FEATURES)]);
         alone.expect_error(
-            "found tasks only in lists that are not chosen yet: feature_list.json (2 tasks, 1 open)",
+            "found tasks only in feature_list.json (2 tasks, 1 open), which is not chosen yet",
         );
         let beside = Scratch::new(&[("feature_list.json", FEATURES), ("docs/prd.json", PRD)]);
         beside.expect("docs/prd.json", FoundBy::Alone);
@@ -443,10 +451,10 @@ mod tests {
         let open = ("feature_list.json", FEATURES);
         let done = ("docs/feature_list.json", DONE);
         Scratch::new(&[open, done]).expect_error(
-            "found tasks only in lists that are not chosen yet: feature_list.json (2 tasks, 1 open)",
+            "found tasks only in feature_list.json (2 tasks, 1 open), which is not chosen yet",
         );
         Scratch::new(&[done]).expect_error(
-            "found tasks only in lists that are not chosen yet: docs/feature_list.json (1 task, 0 open)",
+            "found tasks only in docs/feature_list.json (1 task, 0 open), which is not chosen yet",
         );
     }
 
@@ -475,7 +483,7 @@ mod tests {
             ("feature_list.json", FEATURES),
         ];
         Scratch::new(&files).expect_error(
-            "found tasks only in lists that are not chosen yet: feature_list.json (2 tasks, 1 open)",
+            "found tasks only in feature_list.json (2 tasks, 1 open), which is not chosen yet",
         );
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Files are set aside only where ralph alone looks: the folder of the source, the local task store, and places whose
 //! names are ralph's. A `tasks.json` at the top may be what the project is about: it lands, and is no source of tasks
-//! unless a person names it.
+//! unless a person names it. `places` says which is which.
 
 use std::{
     collections::HashSet,

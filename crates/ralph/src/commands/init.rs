@@ -97,18 +97,28 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         }
         return tell(project, checked);
     }
-    output::print("\nno tasks yet; `ralph tasks add TITLE` adds the first one\n");
-    tell_unchosen(project);
+    output::print(&terminal_safe(&no_tasks(project)));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Names what is there and could become the tasks.
-fn tell_unchosen(project: &Project) {
-    if let Err(error @ (FindError::Offered { .. } | FindError::Prose { .. })) =
-        project.find_source(None)
-    {
-        let said = format!("{error}\n{}\n", error.hint("ralph run"));
-        output::print(&terminal_safe(&said));
+/// Says how there will be tasks, by what is there.
+fn no_tasks(project: &Project) -> String {
+    let first = "`ralph tasks add TITLE` adds the first one";
+    match project.find_source(None) {
+        Err(error @ FindError::Offered { .. }) => {
+            format!("\n{error}\n{}\n", error.hint("ralph run"))
+        }
+        Err(error @ FindError::Prose { .. }) => {
+            format!("\n{error}; {first}, and {}\n", error.hint("ralph run"))
+        }
+        Ok(_)
+        | Err(
+            FindError::Nothing { .. }
+            | FindError::NotThere { .. }
+            | FindError::MadeByAgents { .. }
+            | FindError::Several { .. }
+            | FindError::Unreadable(_),
+        ) => format!("\nno tasks yet; {first}\n"),
     }
 }
 

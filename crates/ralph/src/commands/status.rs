@@ -21,7 +21,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The task file or folder; without it, the only one there is
+    /// The task file or folder; without it, the one chosen before, or found
     source: Option<PathBuf>,
 
     /// Print one JSON document instead of text

@@ -284,3 +284,25 @@ fn tasks_that_are_no_prd_get_no_instructions_and_nothing_is_written() {
     );
     assert!(!repo.exists("PROMPT.md") && !repo.exists("ralph.yaml"));
 }
+
+#[test]
+fn lists_that_are_not_chosen_are_named_and_written_nowhere() {
+    let repo = TestRepo::new();
+    repo.file("feature_list.json", PRD_LIST);
+    let text = ralph(&repo, &["init"]).text(0).to_owned();
+    assert!(
+        text.ends_with(
+            "\nfound tasks only in feature_list.json (1 task, 1 open), which is not chosen yet\n\
+             choose it, or set `tasks.source` in ralph.yaml; `ralph run` and `ralph tasks source` remember a choice:\n  \
+             ralph run feature_list.json\n"
+        ),
+        "{text}"
+    );
+    assert!(!repo.read("ralph.yaml").contains("feature_list"));
+    // A first task of ralph's own is no entry of that list.
+    let text = ralph(&repo, &["tasks", "add", "More"]).text(0).to_owned();
+    assert_eq!(text, "added more to .ralph/tasks/more.yaml\n");
+    assert_eq!(repo.read("feature_list.json"), PRD_LIST);
+}
+
+const PRD_LIST: &str = r#"[{"id": "A", "title": "One", "passes": false}]"#;

@@ -43,8 +43,8 @@ fn a_list_that_is_not_chosen_is_named_and_not_worked_on_without_a_terminal() {
     let ran = project.run(&[]).expect(2);
     assert!(ran.events().is_empty());
     let said = ran.stderr();
-    let expected = "error: found tasks only in lists that are not chosen yet: feature_list.json (2 tasks, 2 open)\n\
-        hint: choose one, or set `tasks.source` in ralph.yaml; `ralph run` and `ralph tasks source` remember a choice:\n  \
+    let expected = "error: found tasks only in feature_list.json (2 tasks, 2 open), which is not chosen yet\n\
+        hint: choose it, or set `tasks.source` in ralph.yaml; `ralph run` and `ralph tasks source` remember a choice:\n  \
         ralph run feature_list.json\n";
     assert_eq!(said, expected);
     assert_eq!(project.repo.head(), head);
@@ -234,7 +234,7 @@ fn an_agent_that_makes_a_list_changes_nothing_about_the_next_run() {
         assert_eq!(ran.one("loop_started")["source"], "work.json", "{mode}");
         // Without a choice a person is asked for one.
         told(&project, &["tasks", "source", "--forget"], 0);
-        project.run(&[]).expect(2).says("are not chosen yet");
+        project.run(&[]).expect(2).says("which is not chosen yet");
         assert_eq!(project.landed(), ["A", "B"], "{mode}");
     }
 }

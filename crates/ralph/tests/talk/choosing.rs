@@ -85,6 +85,8 @@ fn one_of_several_is_chosen_by_its_number() {
 fn in_ci_nothing_is_asked_though_there_is_a_terminal() {
     let scene = scene(&[("feature_list.json", "A")], "CI=true");
     let pane = scene.start();
-    pane.wait_for("found tasks only in lists that are not chosen yet");
+    pane.wait_for(
+        "found tasks only in feature_list.json (1 task, 1 open), which is not chosen yet",
+    );
     pane.wait_for("code=2");
 }

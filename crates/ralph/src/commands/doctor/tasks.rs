@@ -45,13 +45,21 @@ fn config(project: &Project) -> Vec<Check> {
 fn tasks(project: &Project) -> Check {
     let path = match project.find_source(None) {
         Ok(found) => found.path,
-        Err(error @ (FindError::Offered { .. } | FindError::Prose { .. })) => {
+        Err(error @ FindError::Offered { .. }) => {
+            return Check::note("tasks", error.to_string())
+                .hint("`ralph run FILE` works on one, and remembers it");
+        }
+        Err(error @ FindError::Prose { .. }) => {
             let hint = error.hint("ralph run");
-            return Check::note("tasks", error.to_string()).hint(hint);
+            return Check::warning("tasks", error.to_string()).hint(hint);
         }
         Err(error @ FindError::Nothing { .. }) => {
             return Check::warning("tasks", error.to_string())
                 .hint("`ralph tasks add TITLE` makes a first one");
+        }
+        Err(error @ FindError::Several { .. }) => {
+            return Check::problem("tasks", error.to_string())
+                .hint("`ralph run FILE` works on one, and remembers it; or set `tasks.source` in ralph.yaml");
         }
         Err(error) => {
             let hint = error.hint("ralph run");

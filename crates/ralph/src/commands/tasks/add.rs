@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     priority: Option<i64>,
 
-    /// The task file or folder to add it to; without it, the only one there is
+    /// The task file or folder to add it to; without it, the one chosen before, or found
     #[arg(long, value_name = "SOURCE")]
     to: Option<PathBuf>,
 

@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The task file or folder; without it, the only one there is
+    /// The task file or folder; without it, the one chosen before, or found
     source: Option<PathBuf>,
 
     /// Only tasks whose status is this

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// The id of the task
     id: String,
 
-    /// The task file or folder; without it, the only one there is
+    /// The task file or folder; without it, the one chosen before, or found
     source: Option<PathBuf>,
 
     /// Print one JSON document instead of text
