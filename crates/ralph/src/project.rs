@@ -359,10 +359,7 @@ impl Project {
         &self,
         path: &Path,
     ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
-        let (source, tasks) = Source::read(path, self.root()).map_err(|error| {
-            let hint = source_hint(&error);
-            CommandError::user(error).hint_opt(hint)
-        })?;
+        let (source, tasks) = Source::read(path, self.root()).map_err(source_error)?;
         let (graph, problems) = Graph::build(tasks);
         Ok((source, graph, problems))
     }
@@ -456,19 +453,24 @@ fn not_found(error: FindError, usage: SourceUse) -> CommandError {
     CommandError::user(error).hint(hint)
 }
 
-/// Says what to do about a task file that can't be read.
-pub(crate) fn source_hint(error: &SourceError) -> Option<String> {
-    match error {
-        SourceError::Format(error) if source::is_markdown(Path::new(&error.file)) => {
-            Some(source::plan_hint(&error.file))
-        }
-        SourceError::Format(_)
-        | SourceError::Read { .. }
-        | SourceError::Write { .. }
-        | SourceError::NoSuchTask { .. }
-        | SourceError::NotOnBranch { .. }
-        | SourceError::Exists { .. } => None,
+/// An error of a task file as a person meets it: prose is named as such, with the way to tasks.
+pub(crate) fn source_error(error: SourceError) -> CommandError {
+    match prose_in(&error) {
+        Some(prose) => prose,
+        None => CommandError::user(error),
     }
+}
+
+/// The error of a file that has no list of tasks.
+pub(crate) fn prose_in(error: &SourceError) -> Option<CommandError> {
+    let SourceError::Format(error) = error else {
+        return None;
+    };
+    let file = &error.file;
+    source::is_prose(error).then(|| {
+        CommandError::user(format!("{file} has no list of tasks: it is prose"))
+            .hint(source::plan_hint(file))
+    })
 }
 
 /// The journal, and the id that the repository around `root` has in it.

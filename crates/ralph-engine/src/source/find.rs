@@ -3,7 +3,10 @@
 //! A list that may be meant for people is never taken because it is there: it is offered, and a person says whether
 //! it is worked on.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::{
     board::Board,
@@ -180,17 +183,24 @@ pub fn find_source(
         return existing(root.join(configured), FoundBy::Configured);
     }
     let mut files = candidates(root);
-    let is_content = |file: &&Candidate| file.place.new_file == NewFileRule::Suggests;
-    let contents = files.iter().filter(is_content);
-    let contents: Vec<String> = contents.map(|file| file.name.clone()).collect();
-    let known = known(&contents);
+    let known = known(
+        &files
+            .iter()
+            .flat_map(Candidate::of_agents)
+            .collect::<Vec<_>>(),
+    );
     let chosen = known.chosen.map(|name| root.join(name));
     if let Some(path) = chosen.and_then(|path| path.canonicalize().ok()) {
         let by = FoundBy::Chosen;
         return Ok(FoundSource { path, by });
     }
     let made = known.made_by_agents;
-    files.retain(|file| !made.contains(&file.name));
+    let mut kept = HashSet::new();
+    files.retain(|file| {
+        let is_made = file.of_agents().iter().any(|name| made.contains(name));
+        // Two names of one file are one source.
+        !is_made && kept.insert(file.path.clone())
+    });
     let (taken, offered): (Vec<_>, Vec<_>) = files
         .into_iter()
         .partition(|file| file.place.usage == PlaceUsage::Taken);
@@ -222,22 +232,40 @@ struct Candidate {
     path: PathBuf,
     /// Its path from the root.
     name: String,
+    /// The path from the root that it was looked for at.
+    placed: PathBuf,
     place: &'static TaskPlace,
 }
 
-/// The files in all places. Two names of one file are one.
-fn candidates(root: &Path) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = Vec::new();
-    for PlacedFile { path, place } in files_in_places(root, |_| true) {
-        let Ok(path) = path.canonicalize() else {
-            continue;
-        };
-        if found.iter().all(|known| known.path != path) {
-            let name = super::name_of(&path, root);
-            found.push(Candidate { path, name, place });
+impl Candidate {
+    /// The names by which agents may have put it there: its own, and those of links that lead to it.
+    fn of_agents(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        if self.place.new_file == NewFileRule::Suggests {
+            names.push(self.name.clone());
         }
+        if self.placed != Path::new(&self.name) {
+            let links = self.placed.ancestors().filter_map(Path::to_str);
+            names.extend(links.filter(|link| !link.is_empty()).map(str::to_owned));
+        }
+        names
     }
-    found
+}
+
+/// The files in all places.
+fn candidates(root: &Path) -> Vec<Candidate> {
+    let files = files_in_places(root, |_| true).into_iter();
+    let found = files.filter_map(|PlacedFile { path, place }| {
+        let placed = path.strip_prefix(root).unwrap_or(&path).to_owned();
+        let path = path.canonicalize().ok()?;
+        Some(Candidate {
+            name: super::name_of(&path, root),
+            path,
+            placed,
+            place,
+        })
+    });
+    found.collect()
 }
 
 /// Reads files that may be lists, and says what can be done with them. Lists in which nothing is left to do are
@@ -295,15 +323,20 @@ fn read(file: &Candidate) -> ReadFile {
                 open: counts.total - counts.completed - counts.skipped,
             })
         }
-        Err(_) if is_markdown(&file.path) => ReadFile::Prose,
+        Err(error) if is_prose(&error) => ReadFile::Prose,
         Err(error) => ReadFile::Unreadable(error),
     }
 }
 
-/// Tells a text with headings from a file of data, by its name.
-pub fn is_markdown(path: &Path) -> bool {
+/// Tells a text without a list from a file with a fault.
+pub fn is_prose(error: &FormatError) -> bool {
+    is_markdown(Path::new(&error.file))
+}
+
+fn is_markdown(path: &Path) -> bool {
     let extension = path.extension().and_then(|ending| ending.to_str());
-    extension.is_some_and(|ending| ending.eq_ignore_ascii_case("md"))
+    let is = |known: &str| extension.is_some_and(|ending| ending.eq_ignore_ascii_case(known));
+    is("md") || is("markdown")
 }
 
 #[cfg(test)]
@@ -467,6 +500,21 @@ mod tests {
         Scratch::new(&[("prd.json", PRD), ("docs/prd.json", PRD)])
             .made_by_agents("docs/prd.json")
             .expect("prd.json", FoundBy::Alone);
+    }
+
+    #[test]
+    fn a_link_that_an_agent_made_does_not_make_a_source_of_a_list() {
+        let todo = ("feature_list.json", FEATURES);
+        let file = Scratch::new(&[todo]).made_by_agents("docs/prd.json");
+        std::fs::create_dir(file.root.join("docs")).unwrap();
+        std::os::unix::fs::symlink("../feature_list.json", file.root.join("docs/prd.json"))
+            .unwrap();
+        let folder = Scratch::new(&[("x/prd.json", PRD)]).made_by_agents("plans");
+        std::os::unix::fs::symlink("x", folder.root.join("plans")).unwrap();
+        file.expect_error(
+            "found tasks only in feature_list.json (2 tasks, 1 open), which is not chosen yet",
+        );
+        folder.expect_error("found tasks only in plans, which an agent made");
     }
 
     #[test]

@@ -45,7 +45,7 @@ use crate::{
     commands::{CommandAccess, doctor::programs, notify},
     error::{CommandError, ErrorKind},
     output,
-    project::{Project, source_hint},
+    project::{Project, prose_in},
 };
 
 #[derive(Debug, clap::Args)]
@@ -285,6 +285,11 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
 }
 
 fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
+    if let LoopError::Source(source) = &error
+        && let Some(prose) = prose_in(source)
+    {
+        return prose;
+    }
     if let Some(fault) = DiskFault::of(&error) {
         let hint = format!("{}, then try again", fault.remedy());
         return CommandError::new(kind, error).hint(hint);
@@ -352,8 +357,8 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
             Some("wait for it to end, or use another worktree (`git worktree add`)".into())
         }
         LoopError::Journal(error) => error.hint().map(str::to_owned),
-        LoopError::Source(error) => source_hint(error),
-        LoopError::Template(_)
+        LoopError::Source(_)
+        | LoopError::Template(_)
         | LoopError::Prices(_)
         | LoopError::BadGlob(_)
         | LoopError::Container(_)
