@@ -240,6 +240,32 @@ fn an_agent_that_makes_a_list_changes_nothing_about_the_next_run() {
 }
 
 #[test]
+fn a_link_of_an_agent_does_not_make_a_persons_list_a_source() {
+    for mode in MODES {
+        let script = json!({"default": [{"do": [
+            {"write": {"path": "{id}.txt", "text": "{id}\n"}},
+            {"run": "mkdir -p docs && ln -sf ../feature_list.json docs/prd.json"},
+            {"say": "Task {id} complete"},
+        ]}]});
+        let project = Project::new().env("RALPH_WORKSPACE_MODE", mode);
+        project.repo.file("feature_list.json", features(&["X"]));
+        project.repo.file("work.json", features(&["A"]));
+        project.repo.commit("tasks");
+        let project = project.script(&script);
+        project.run(&["work.json"]).expect(0);
+        assert!(
+            project.repo.path("docs/prd.json").is_symlink(),
+            "{mode}: it landed"
+        );
+        told(&project, &["tasks", "source", "--forget"], 0);
+        let ran = project.run(&[]).expect(2);
+        let says =
+            "found tasks only in feature_list.json (1 task, 1 open), which is not chosen yet";
+        assert!(ran.stderr().contains(says), "{mode}: {}", ran.stderr());
+    }
+}
+
+#[test]
 fn prose_is_named_as_such_and_a_plan_is_offered() {
     let project = Project::new().script(&good_script());
     let prose = "# Plan\n\nFirst the cart, then the till.\n";
