@@ -359,7 +359,7 @@ impl Project {
         &self,
         path: &Path,
     ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
-        let (source, tasks) = Source::read(path, self.root()).map_err(source_error)?;
+        let (source, tasks) = Source::read(path, self.root()).map_err(unreadable)?;
         let (graph, problems) = Graph::build(tasks);
         Ok((source, graph, problems))
     }
@@ -453,24 +453,16 @@ fn not_found(error: FindError, usage: SourceUse) -> CommandError {
     CommandError::user(error).hint(hint)
 }
 
-/// An error of a task file as a person meets it: prose is named as such, with the way to tasks.
-pub(crate) fn source_error(error: SourceError) -> CommandError {
-    match prose_in(&error) {
-        Some(prose) => prose,
-        None => CommandError::user(error),
+/// The error of a task file that can't be read: prose is named as such, with the way to tasks.
+fn unreadable(error: SourceError) -> CommandError {
+    match error {
+        SourceError::Format(error) if source::is_prose(&error) => {
+            let file = &error.file;
+            CommandError::user(format!("{file} has no list of tasks: it is prose"))
+                .hint(source::plan_hint(file))
+        }
+        error => CommandError::user(error),
     }
-}
-
-/// The error of a file that has no list of tasks.
-pub(crate) fn prose_in(error: &SourceError) -> Option<CommandError> {
-    let SourceError::Format(error) = error else {
-        return None;
-    };
-    let file = &error.file;
-    source::is_prose(error).then(|| {
-        CommandError::user(format!("{file} has no list of tasks: it is prose"))
-            .hint(source::plan_hint(file))
-    })
 }
 
 /// The journal, and the id that the repository around `root` has in it.

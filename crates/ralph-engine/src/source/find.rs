@@ -328,12 +328,13 @@ fn read(file: &Candidate) -> ReadFile {
     }
 }
 
-/// Tells a text without a list from a file with a fault.
+/// Tells a text without a list from a file with a fault, which has a place, by the error of reading it.
 pub fn is_prose(error: &FormatError) -> bool {
-    is_markdown(Path::new(&error.file))
+    error.place.is_none() && is_markdown(Path::new(&error.file))
 }
 
-fn is_markdown(path: &Path) -> bool {
+/// Tells by its name whether a file is a text that may have no list.
+pub fn is_markdown(path: &Path) -> bool {
     let extension = path.extension().and_then(|ending| ending.to_str());
     let is = |known: &str| extension.is_some_and(|ending| ending.eq_ignore_ascii_case(known));
     is("md") || is("markdown")
@@ -532,6 +533,23 @@ mod tests {
         ];
         Scratch::new(&files).expect_error(
             "found tasks only in feature_list.json (2 tasks, 1 open), which is not chosen yet",
+        );
+    }
+
+    #[test]
+    fn checklists_and_issues_are_offered_with_their_tasks() {
+        let done = "# Tasks\n\n- [x] T001 Done\n";
+        let open = "# Tasks\n\n- [x] T001 Done\n- [ ] T002 Open\n";
+        let issue = r#"{"id": "b-1", "title": "One", "status": "open", "priority": 1}"#;
+        Scratch::new(&[
+            ("specs/001-cart/tasks.md", done),
+            ("specs/002-till/tasks.md", open),
+            ("docs/plans/thoughts.md", "# Thoughts\n\nWords alone.\n"),
+            (".beads/issues.jsonl", issue),
+        ])
+        .expect_error(
+            "found tasks only in lists that are not chosen yet: .beads/issues.jsonl (1 task, 1 open), \
+             specs/002-till/tasks.md (2 tasks, 1 open)",
         );
     }
 

@@ -45,7 +45,7 @@ use crate::{
     commands::{CommandAccess, doctor::programs, notify},
     error::{CommandError, ErrorKind},
     output,
-    project::{Project, prose_in},
+    project::Project,
 };
 
 #[derive(Debug, clap::Args)]
@@ -285,11 +285,6 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
 }
 
 fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
-    if let LoopError::Source(source) = &error
-        && let Some(prose) = prose_in(source)
-    {
-        return prose;
-    }
     if let Some(fault) = DiskFault::of(&error) {
         let hint = format!("{}, then try again", fault.remedy());
         return CommandError::new(kind, error).hint(hint);

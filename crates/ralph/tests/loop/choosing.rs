@@ -306,6 +306,76 @@ fn a_loop_that_is_resumed_is_no_choice() {
     );
 }
 
+/// Writes a file for each task, and ends it.
+const AGENT: &str = r#"echo x > "done-$RALPH_TASK_ID"; echo "Task complete""#;
+
+fn working(files: &[(&str, &str)]) -> Project {
+    let project = Project::new()
+        .config("verification:\n  commands:\n    - [\"true\"]\n")
+        .command(AGENT);
+    for (path, text) in files {
+        project.repo.file(path, text);
+    }
+    project.repo.commit("tasks");
+    project
+}
+
+#[test]
+fn a_todo_list_is_offered_and_its_boxes_are_ticked_once_it_is_named() {
+    let todo = "# Todo\n\n- [x] Old\n- [ ] Add the cart\n- [ ] Show the cart\n";
+    let project = working(&[("TODO.md", todo)]);
+    let ran = project.run(&[]).expect(2);
+    let says = "found tasks only in TODO.md (3 tasks, 2 open), which is not chosen yet\n";
+    assert!(ran.stderr().contains(says), "{}", ran.stderr());
+    assert_eq!(project.repo.read("TODO.md"), todo);
+    project.run(&["TODO.md", "--once"]).expect(0);
+    assert_eq!(
+        project.diff_lines("HEAD", "TODO.md"),
+        ["-- [ ] Add the cart", "+- [x] Add the cart"]
+    );
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.one("loop_started")["source"], "TODO.md");
+    assert_eq!(project.repo.read("TODO.md"), todo.replace("[ ]", "[x]"));
+}
+
+#[test]
+fn the_issues_of_beads_are_offered_and_closed_once_they_are_named() {
+    let place = ".beads/issues.jsonl";
+    let issues = "{\"id\":\"b-1\",\"title\":\"One\",\"status\":\"open\",\"priority\":1}\n";
+    let project = working(&[(place, issues)]);
+    let ran = project.run(&[]).expect(2);
+    let says = format!("found tasks only in {place} (1 task, 1 open), which is not chosen yet\n");
+    assert!(ran.stderr().contains(&says), "{}", ran.stderr());
+    project.run(&[place]).expect(0);
+    assert_eq!(project.landed(), ["b-1"]);
+    let read = project.repo.read(place);
+    assert!(read.contains("\"status\":\"closed\""), "{read}");
+}
+
+#[test]
+fn a_checklist_that_an_agent_makes_in_a_place_of_ralphs_is_set_aside() {
+    for mode in MODES {
+        let script = json!({"default": [{"do": [
+            {"write": {"path": "{id}.txt", "text": "{id}\n"}},
+            {"write": {"path": ".ralph/fix_plan.md", "text": "- [ ] New one\n"}},
+            {"write": {"path": "TODO.md", "text": "- [ ] Another one\n"}},
+            {"say": "Task {id} complete"},
+        ]}]});
+        let project = Project::with_stories(&[story("A")]).env("RALPH_WORKSPACE_MODE", mode);
+        let project = project.script(&script);
+        project.run(&[]).expect(0);
+        assert!(!project.repo.exists(".ralph/fix_plan.md"), "{mode}");
+        assert_eq!(
+            project.repo.read("TODO.md"),
+            "- [ ] Another one\n",
+            "{mode}"
+        );
+        let (out, _) = told(&project, &["tasks", "add", "--from-suggestions"], 0);
+        assert!(out.contains("New one"), "{mode}: {out}");
+        assert!(!out.contains("Another one"), "{mode}: {out}");
+    }
+}
+
 /// Two tags, tasks with subtasks, and dependencies on a sibling, on another task and on the subtask of another.
 const TASKMASTER: &str = r#"{
   "master": {

@@ -6,7 +6,7 @@
 use std::io::{self, IsTerminal as _};
 
 use ralph_core::sanitize::terminal_safe;
-use ralph_engine::source::{FindError, FoundBy, FoundSource, OfferedList};
+use ralph_engine::source::{FindError, FoundBy, FoundSource, OfferedList, is_markdown};
 
 use super::{Order, RunTarget, SourceArg};
 use crate::{
@@ -50,7 +50,12 @@ pub(super) fn find(
     } else {
         SourceUse::Work("ralph run")
     };
-    project.look_at_offered(found, usage).map(Some)
+    let found = project.look_at_offered(found, usage)?;
+    // Prose that was named is said before anything is looked up for a run.
+    if is_markdown(&found.path) {
+        project.read_source(&found.path)?;
+    }
+    Ok(Some(found))
 }
 
 fn can_ask(order: &Order, project: &Project) -> bool {
