@@ -10,7 +10,7 @@ mod snapshot;
 
 pub use find::{
     FindError, FoundBy, FoundSource, KnownSources, OfferedList, SourceSearch, find_source,
-    is_markdown, is_prose, plan_hint,
+    in_shell, is_markdown, is_prose, plan_hint,
 };
 pub(crate) use new_files::{TaskFiles, is_task_place, suggested_in_content};
 pub use snapshot::{RestoredTaskFile, Snapshots, has_mark, put_back_since};

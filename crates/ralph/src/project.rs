@@ -334,8 +334,9 @@ impl Project {
             (Err(FindError::Offered { lists }), SourceUse::Look(_)) if lists.len() == 1 => {
                 let OfferedList { name, path, .. } = &lists[0];
                 self.remark(&format!(
-                    "reading {}, which is not chosen yet: `ralph run {name}` works on it",
-                    lists[0]
+                    "reading {}, which is not chosen yet: `ralph run {}` works on it",
+                    lists[0],
+                    source::in_shell(name)
                 ));
                 Ok(FoundSource {
                     path: path.clone(),

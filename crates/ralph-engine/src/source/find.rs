@@ -137,7 +137,7 @@ impl FindError {
             }
             Self::MadeByAgents { names } => format!(
                 "they are suggestions: `ralph tasks add --from-suggestions`; to work on all of them name the file: `ralph run {}`",
-                names.first().map_or("", String::as_str)
+                names.first().map_or_else(String::new, |name| in_shell(name))
             ),
             Self::Several { names } => choose(&names.iter().collect::<Vec<_>>()),
             Self::Offered { lists } => {
@@ -155,7 +155,7 @@ pub fn plan_hint(name: &str) -> String {
 }
 
 /// A name as one word of a shell.
-fn in_shell(name: &str) -> String {
+pub fn in_shell(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./@+=:,".contains(c);
     if name.chars().all(is_plain) {
         return name.to_owned();

@@ -200,7 +200,7 @@ fn a_choice_is_shown_changed_and_forgotten() {
     let (out, _) = told(&project, &["tasks", "source"], 0);
     assert_eq!(out, "prd.json (the only tasks that were found)\n");
     let project = project.start_in("deep");
-    let chosen = "deep/list.json (chosen before; `ralph tasks source --forget` forgets it)\n";
+    let chosen = "deep/list.json (chosen; `ralph tasks source --forget` forgets it)\n";
     let (out, _) = told(&project, &["tasks", "source", "list.json"], 0);
     assert_eq!(out, chosen);
     let (out, _) = told(&project, &["tasks", "source"], 0);

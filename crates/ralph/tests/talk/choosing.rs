@@ -41,7 +41,7 @@ fn a_yes_starts_the_run_and_is_remembered() {
     let source = scene.told(&["tasks", "source"]);
     assert_eq!(
         source,
-        "feature_list.json (chosen before; `ralph tasks source --forget` forgets it)\n"
+        "feature_list.json (chosen; `ralph tasks source --forget` forgets it)\n"
     );
     pane.line("clear; . ../start");
     pane.wait_for("tasks of feature_list.json, as chosen before");

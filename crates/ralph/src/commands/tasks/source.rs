@@ -89,7 +89,7 @@ fn word(by: FoundBy) -> &'static str {
 fn sentence(project: &Project, found: &FoundSource) -> String {
     let why = match found.by {
         FoundBy::Configured => "`tasks.source` of the configuration says so",
-        FoundBy::Chosen => "chosen before; `ralph tasks source --forget` forgets it",
+        FoundBy::Chosen => "chosen; `ralph tasks source --forget` forgets it",
         FoundBy::Alone => "the only tasks that were found",
         FoundBy::Named | FoundBy::Given => "named",
     };
