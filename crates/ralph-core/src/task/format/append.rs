@@ -150,6 +150,12 @@ fn splice_in(tree: &Tree<'_>, layout: &Layout, task: &NewTask) -> FormatResult<S
             "can't be added to a file that holds one task; put it into a file of its own",
         ));
     };
+    if tree.kind(list) == Kind::Map {
+        return Err(Fault::at(
+            tree.start(list),
+            "can't be added to tasks that stand in an object; write it into the file by hand",
+        ));
+    }
     let members = SiblingMembers::like(tree, layout).of(task, layout.format);
     let Some(last) = tree.children(list).last() else {
         return Ok(into_empty_list(tree, list, &members));
@@ -166,7 +172,15 @@ fn splice_in(tree: &Tree<'_>, layout: &Layout, task: &NewTask) -> FormatResult<S
     let source = tree.source;
     let newline = splice::newline(source);
     let mut indent = splice::column(source, tree.start(last));
-    let dash = format!("{}- ", indent.get(2..).unwrap_or_default());
+    let line = source[..tree.start(last)]
+        .rfind('\n')
+        .map_or(0, |at| at + 1);
+    let before = &source[line..tree.start(last)];
+    let dash = if before.trim() == "-" {
+        before.to_owned()
+    } else {
+        format!("{}- ", indent.get(2..).unwrap_or_default())
+    };
     let element = if splice::is_block(tree, last) {
         let key_style = tree.node(last + 1).style;
         block_lines(&members, &indent, newline, key_style)
@@ -299,7 +313,8 @@ impl SiblingMembers {
         };
         let by_passes = file.done_flag().map(|(field, _)| field == Field::Passes);
         // A flag in an outer item would make inner ones without any its text.
-        let silent = file.word_member().is_none() && !layout.is_nested();
+        let by_share = matches!(file.measure(), Some((Field::Progress, _)));
+        let silent = file.word_member().is_none() && !layout.is_nested() && !by_share;
         Self {
             says_otherwise: !by_passes.unwrap_or(silent),
             known,
@@ -318,7 +333,7 @@ impl SiblingMembers {
             };
             let has = |seen: Field| seen == *field || stands_in(seen);
             let is_flag = *field == Field::Passes && !self.says_otherwise;
-            let state = is_state(*field) && !fresh && !is_flag;
+            let state = is_state(*field) && !is_flag && (!fresh || self.says_otherwise);
             if !state && !self.known.iter().any(|(seen, ..)| has(*seen)) {
                 self.known
                     .push((*field, (*name).to_owned(), Sibling::Absent));

@@ -340,8 +340,8 @@ fn of_task(found: &mut Vec<Moved>, (doc, was): (&Doc, &Members), (there, is): (&
         add(found, name, &format!("{ASIDE}.was.{name}"), Where::InTask);
     }
     let restored = KeptFields::of(was);
-    for (name, _) in &restored.was {
-        let back = task::role(name, there.format) == Role::Aside;
+    for (name, value) in &restored.was {
+        let back = task::role((name, value), there.format) == Role::Aside;
         if back && value::get(is, name).is_some() {
             add(found, &format!("{ASIDE}.was.{name}"), name, Where::InTask);
         }

@@ -291,6 +291,8 @@ fn is_status(field: Field) -> bool {
             | Field::State
             | Field::Passes
             | Field::Done
+            | Field::CompletedAt
+            | Field::Progress
             | Field::Skipped
             | Field::Failed
             | Field::Blocked
@@ -403,8 +405,9 @@ fn check_task(
     }
     let untouched = |tree: &Tree<'_>, map: At| -> Vec<(At, At)> {
         let touched = |key: At| {
-            let field = Field::of(&tree.text(key));
-            job.puts.iter().any(|put| Some(put.field) == field)
+            let name = tree.text(key);
+            let is_named = |put: &Put| Field::of(&name) == Some(put.field) || put.name == name;
+            job.puts.iter().any(is_named)
         };
         tree.members(map)
             .filter(|(key, _)| !touched(*key))

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::error::{Fault, FormatResult, shorten};
 use super::fields::{Field, Fields};
 use super::layout::Layout;
-use super::looks::headline;
+use super::looks::{has_no_id, headline};
 use super::read;
 use super::tree::{At, Kind, Tree};
 use super::warning::{FormatWarning, Notices, WarningKind};
@@ -30,7 +30,7 @@ pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Vec<FormatResult<TaskId>> 
     if !layout.format.rules().lenient {
         return maps.map(|at| written(tree, *at)).collect();
     }
-    let raw: Vec<FormatResult<Option<String>>> = maps.map(|at| loose(tree, *at)).collect();
+    let raw = all_written(tree, layout);
     let is_written = |id: &FormatResult<Option<String>>| !matches!(id, Ok(None));
     if !layout.is_nested() && raw.iter().all(is_written) {
         let own = raw.into_iter().zip(&layout.tasks);
@@ -66,6 +66,84 @@ pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Vec<FormatResult<TaskId>> 
         });
     }
     found
+}
+
+/// Names of an id in files of other tools.
+const OTHER_NAMES: &[&str] = &[
+    "taskId",
+    "task_id",
+    "storyId",
+    "story_id",
+    "featureId",
+    "feature_id",
+    "issueId",
+    "issue_id",
+    "itemId",
+    "item_id",
+    "ticketId",
+    "ticket_id",
+    "_id",
+    "uid",
+    "uuid",
+    "identifier",
+    "key",
+    "ref",
+    "code",
+    "number",
+    "num",
+    "no",
+    "nr",
+    "slug",
+];
+
+/// The ids that are written in the tasks of a file of another tool: as `id`, under another name that all
+/// tasks beside each other have, or as the key that the task stands under.
+fn all_written(tree: &Tree<'_>, layout: &Layout) -> Vec<FormatResult<Option<String>>> {
+    let names = other_names(tree, layout);
+    let tasks = layout.tasks.iter().enumerate();
+    let ids = tasks.map(|(n, at)| {
+        let own = loose(tree, *at)?;
+        let name = names.get(&layout.parents[n]);
+        let named = || safe(&tree.text(tree.member(*at, name?)?));
+        let keyed = || safe(&tree.text(layout.keys[n]?));
+        Ok(own.or_else(named).or_else(keyed))
+    });
+    ids.collect()
+}
+
+/// For each list of tasks the other name that its ids have, if its tasks have no `id`.
+pub(super) fn other_names(
+    tree: &Tree<'_>,
+    layout: &Layout,
+) -> HashMap<Option<usize>, &'static str> {
+    let mut lists: HashMap<Option<usize>, Vec<At>> = HashMap::new();
+    let tasks = layout.tasks.iter().zip(&layout.parents).zip(&layout.keys);
+    let is_bare = |((at, _), key): &((&At, _), &Option<At>)| key.is_none() && has_no_id(tree, **at);
+    for ((at, parent), _) in tasks.filter(is_bare) {
+        lists.entry(*parent).or_default().push(*at);
+    }
+    let is_one = |at: At| match tree.kind(at) {
+        Kind::Number => true,
+        Kind::Text => {
+            let text = tree.text(at);
+            !text.trim().is_empty() && !text.trim().contains(' ') && text.len() <= MAX_BYTES
+        }
+        Kind::Null | Kind::True | Kind::False | Kind::List | Kind::Map => false,
+    };
+    let name_of = |items: &[At]| {
+        if items.is_empty() {
+            return None;
+        }
+        OTHER_NAMES.iter().copied().find(|name| {
+            let mut seen = HashSet::new();
+            let mut ids = items.iter().map(|at| tree.member(*at, name));
+            ids.all(|id| id.is_some_and(|id| is_one(id) && seen.insert(tree.text(id))))
+        })
+    };
+    let named = lists.into_iter();
+    named
+        .filter_map(|(parent, items)| Some((parent, name_of(&items)?)))
+        .collect()
 }
 
 /// The id as it is written in a task.
@@ -242,55 +320,101 @@ pub(super) fn resolve(
     for (n, task) in tasks.iter_mut().enumerate() {
         if task.links.depends_on.iter().any(|on| !known.contains(on)) {
             let fields = Fields::of(tree, layout.tasks[n]);
-            let at = fields.get(tree, Field::After);
-            if let Some(at) = at {
-                take_conditions(tree, at, task, &known, warnings);
+            let lenient = layout.format.rules().lenient;
+            let notices = Notices::default();
+            for (offset, message) in take_words(tree, &fields, task, &known, lenient) {
+                notices.add(WarningKind::OddValue, offset, message);
             }
+            warnings.extend(notices.take(Some(&task.id), task.place));
         }
     }
 }
 
-/// Takes what is no id out of the dependencies that stand under a name which people also use for prose.
-fn take_conditions(
+/// Finds what a text that is no id says about other tasks: the ids of this file in it. Without any it is a
+/// condition, which becomes text of the task.
+fn take_words(
     tree: &Tree<'_>,
-    at: At,
+    fields: &Fields,
     task: &mut Task,
     known: &HashSet<TaskId>,
-    warnings: &mut Vec<FormatWarning>,
-) {
-    let name = tree.text(at - 1);
-    let mut texts = Vec::new();
-    if read::loose_ids(tree, at, &mut texts).is_err() {
-        return;
-    }
-    let is_prose = |text: &str| name == "prerequisites" || text.contains(char::is_whitespace);
-    for text in texts.iter().filter(|text| is_prose(text)) {
-        let id = safe(text).and_then(|id| TaskId::parse(&id).ok());
-        let Some(id) = id.filter(|id| !known.contains(id)) else {
-            continue;
-        };
-        let before = task.links.depends_on.len();
-        task.links.depends_on.retain(|on| *on != id);
-        if task.links.depends_on.len() == before {
+    lenient: bool,
+) -> Vec<(usize, String)> {
+    let mut said = Vec::new();
+    let links: &[Field] = if lenient {
+        &[Field::DependsOn, Field::Dependencies, Field::After]
+    } else {
+        &[Field::After]
+    };
+    let values = links.iter().flat_map(|field| fields.all(tree, *field));
+    for at in values.collect::<Vec<_>>() {
+        let name = tree.text(at - 1);
+        let mut texts = Vec::new();
+        if read::loose_ids(tree, at, &mut texts).is_err() {
             continue;
         }
-        let said = &mut task.text.description;
-        said.push_str(&format!("\n\nPrerequisites: {text}"));
-        let shown = shorten(text, 60);
-        let message = format!("\"{shown}\" is no task of this file; it is read as text");
-        let notices = Notices::default();
-        notices.add(WarningKind::OddValue, tree.start(at), message);
-        warnings.extend(notices.take(Some(&task.id), task.place));
+        let may_be_prose = CONDITIONS.contains(&&*name);
+        let is_prose = |text: &str| may_be_prose || text.contains(char::is_whitespace);
+        for text in texts.iter().filter(|text| is_prose(text)) {
+            let id = safe(text).and_then(|id| TaskId::parse(&id).ok());
+            let Some(id) = id.filter(|id| !known.contains(id)) else {
+                continue;
+            };
+            let Some(place) = task.links.depends_on.iter().position(|on| *on == id) else {
+                continue;
+            };
+            task.links.depends_on.remove(place);
+            let shown = shorten(text, 60);
+            let mut named = ids_in(text, known);
+            named.retain(|on| *on != task.id);
+            if named.is_empty() {
+                let text = format!("\n\nPrerequisites: {text}");
+                task.text.description.push_str(&text);
+                let message = format!("\"{shown}\" is no task of this file; it is read as text");
+                said.push((tree.start(at), message));
+                continue;
+            }
+            let ids: Vec<&str> = named.iter().map(TaskId::as_str).collect();
+            let ids = ids.join(", ");
+            said.push((tree.start(at), format!("\"{shown}\" is read as {ids}")));
+            named.retain(|on| !task.links.depends_on.contains(on));
+            task.links.depends_on.splice(place..place, named);
+        }
     }
+    said
+}
+
+/// Names of dependencies that people also use for prose.
+const CONDITIONS: &[&str] = &[
+    "prerequisites",
+    "prereqs",
+    "requires",
+    "needs",
+    "depends",
+    "blockers",
+];
+
+/// The ids that stand in a text as words of their own, in its order.
+fn ids_in(text: &str, known: &HashSet<TaskId>) -> Vec<TaskId> {
+    let in_id = |c: char| c.is_alphanumeric() || "-_.#".contains(c);
+    let words = text.split(|c: char| !in_id(c));
+    let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let mut found: Vec<TaskId> = Vec::new();
+    for word in words.filter(|word| word.bytes().any(|b| b.is_ascii_digit())) {
+        let id = TaskId::parse(word).ok().filter(|id| known.contains(id));
+        found.extend(id.filter(|id| !found.contains(id)));
+    }
+    found
 }
 
 fn resolve_names(tree: &Tree<'_>, layout: &Layout, tasks: &mut [Task]) {
     let known: HashSet<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
     let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
-    for (n, task) in tasks.iter().enumerate() {
-        let raw = loose(tree, layout.tasks[n]).ok().flatten();
+    let written = all_written(tree, layout);
+    for ((n, task), raw) in tasks.iter().enumerate().zip(written) {
+        let raw = raw.ok().flatten();
         let title = slug(&task.text.title);
-        for name in raw.into_iter().chain([title]) {
+        let key = layout.keys[n].and_then(|key| safe(&tree.text(key)));
+        for name in raw.into_iter().chain(key).chain([title]) {
             by_name.entry(name).or_default().push(n);
         }
     }

@@ -4,6 +4,7 @@
 //! of items make containers and leaves. Looks at keys and kinds only; reads no task.
 
 use super::error::{Fault, FormatResult, line_column};
+use super::fields::Field;
 use super::looks::{self, Looks};
 use super::tree::{At, Kind, Tree};
 use super::{Format, Meta, read};
@@ -18,6 +19,8 @@ pub(super) struct Layout {
     pub(super) tasks: Vec<At>,
     /// The container of each task, by position.
     pub(super) parents: Vec<Option<usize>>,
+    /// The key of each task that stands in an object instead of a list, by position.
+    pub(super) keys: Vec<Option<At>>,
     /// The lists inside of tasks that hold tasks, in order.
     pub(super) inner: Vec<At>,
     /// The object around the list.
@@ -57,6 +60,7 @@ impl Layout {
             list: None,
             tasks: vec![task],
             parents: vec![None],
+            keys: vec![None],
             inner: Vec::new(),
             header: None,
             path: Vec::new(),
@@ -102,28 +106,84 @@ const OTHER_LISTS: &[&str] = &[
     "stages",
     "sprints",
     "modules",
+    "actionItems",
+    "actions",
+    "areas",
+    "batches",
+    "categories",
+    "components",
+    "days",
+    "deliverables",
+    "entries",
+    "fixes",
+    "goals",
+    "groups",
+    "improvements",
+    "iterations",
+    "objectives",
+    "plan",
+    "queue",
+    "releases",
+    "sections",
+    "tracks",
+    "userTasks",
+    "waves",
+    "weeks",
+    "work",
+    "workPackages",
+    "workstreams",
 ];
 
 /// Lists of objects that are records of something, not work.
 const RECORDS: &[&str] = &[
+    "acceptanceCriteria",
+    "artifacts",
+    "assumptions",
+    "attempts",
+    "changelog",
+    "commits",
+    "constraints",
+    "contributors",
+    "criteria",
+    "decisions",
+    "dependencies",
+    "endpoints",
+    "environments",
+    "events",
+    "evidence",
+    "files",
+    "glossary",
     "history",
+    "iterations",
+    "kpis",
+    "libraries",
+    "links",
     "log",
     "logs",
-    "changelog",
+    "members",
+    "metrics",
     "notes",
-    "decisions",
-    "risks",
-    "files",
-    "references",
-    "steps",
-    "criteria",
-    "acceptanceCriteria",
-    "acceptance_criteria",
-    "iterations",
-    "runs",
-    "attempts",
-    "assumptions",
+    "openQuestions",
+    "people",
+    "personas",
     "questions",
+    "references",
+    "resources",
+    "reviews",
+    "risks",
+    "runs",
+    "services",
+    "sessions",
+    "stakeholders",
+    "steps",
+    "team",
+    "technologies",
+    "tests",
+    "testCases",
+    "testResults",
+    "tools",
+    "updates",
+    "users",
 ];
 
 /// Names of lists inside of an item that hold its parts.
@@ -194,6 +254,18 @@ impl Candidate {
     }
 }
 
+/// A name without what people spell in different ways.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+fn has_name(names: &[&str], name: &str) -> bool {
+    let first = |text: &str| text.bytes().next().map(|b| b.to_ascii_lowercase());
+    let is_same = |known: &&str| first(known) == first(name) && plain(known) == plain(name);
+    names.contains(&name) || names.iter().any(is_same)
+}
+
 /// The place of a list's name among those that formats have.
 fn rank(name: &str) -> usize {
     let own = Format::TREES
@@ -202,21 +274,35 @@ fn rank(name: &str) -> usize {
     let mut known = own.copied().chain([TASKS]);
     match known.position(|known| known == name) {
         Some(rank) => rank,
-        None if OTHER_LISTS.contains(&name) => OTHER,
+        None if has_name(OTHER_LISTS, name) => OTHER,
+        None if own_list_name(name) => OTHER,
         None => UNKNOWN,
     }
+}
+
+/// Returns true for a name of a format's list in another spelling.
+fn own_list_name(name: &str) -> bool {
+    let mut own = Format::ALL
+        .iter()
+        .flat_map(|format| format.rules().own_lists);
+    let name = plain(name);
+    plain(TASKS) == name || own.any(|known| plain(known) == name)
 }
 
 /// The lists of an object; the last of a name counts.
 fn candidates(tree: &Tree<'_>, map: At, path: &[String]) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
-    for (key, list) in tree.members(map).filter(|(_, at)| is_list(tree, *at)) {
+    for (key, list) in tree.members(map) {
         let name = tree.text(key);
+        let keyed = || rank(&name) <= OTHER && is_keyed(tree, list);
+        if !is_list(tree, list) && !keyed() {
+            continue;
+        }
         let mut path = path.to_vec();
         path.push(name.clone().into_owned());
         found.retain(|known| known.path != path);
         let rank = rank(&name);
-        if rank == UNKNOWN && RECORDS.contains(&&*name) {
+        if rank == UNKNOWN && has_name(RECORDS, &name) {
             continue;
         }
         found.push(Candidate {
@@ -245,8 +331,13 @@ fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
         let format = by_tasks(tree, &[root]).unwrap_or(Format::TREES[0]);
         return Ok(Layout::of_task(format, root));
     }
+    if chosen.is_none() && is_keyed_work(tree, root) {
+        let mut layout = of_list(tree, root, None, Vec::new());
+        layout.format = lenient();
+        return Ok(layout);
+    }
     if chosen.is_none() {
-        chosen = below(tree, root)?;
+        chosen = below(tree, root, &[])?;
     }
     // Nothing but texts, or nothing at all.
     let chosen = chosen.or_else(|| here.iter().find(|c| c.is_known()).cloned());
@@ -258,10 +349,11 @@ fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
         return Err(Fault::at(tree.start(root), message));
     };
     let mut layout = of_list(tree, chosen.list, Some(chosen.header), chosen.path);
-    if chosen.rank >= OTHER || layout.is_wrapped() {
+    if chosen.rank >= OTHER || layout.is_wrapped() || !is_list(tree, chosen.list) {
         layout.format = lenient();
     }
-    let tags = in_objects(tree, root).filter(|other| other.rank <= OTHER);
+    let (around, path) = around(tree, &layout.path);
+    let tags = in_objects(tree, around, &path).filter(|other| other.rank <= OTHER);
     let marked = here
         .into_iter()
         .chain(tags)
@@ -307,21 +399,35 @@ fn best_other<'c>(
     }
 }
 
-/// The lists inside of objects at the root.
-fn in_objects(tree: &Tree<'_>, root: At) -> impl Iterator<Item = Candidate> {
-    let maps = tree.members(root);
-    let maps = maps.filter(|(_, at)| tree.kind(*at) == Kind::Map);
-    maps.flat_map(|(key, map)| candidates(tree, map, &[tree.text(key).into_owned()]))
+/// The object around that of a list, or the root, and the names that lead to it.
+fn around(tree: &Tree<'_>, path: &[String]) -> (At, Vec<String>) {
+    let names = &path[..path.len().saturating_sub(2)];
+    let object = names.iter().try_fold(0, |map, name| tree.member(map, name));
+    (object.unwrap_or(0), names.to_vec())
 }
 
-/// The list inside of an object at the root, such as a tag.
-fn below(tree: &Tree<'_>, root: At) -> FormatResult<Option<Candidate>> {
+/// The lists inside of objects in an object.
+fn in_objects(tree: &Tree<'_>, outer: At, path: &[String]) -> impl Iterator<Item = Candidate> {
+    let maps = tree.members(outer);
+    let maps = maps.filter(|(_, at)| tree.kind(*at) == Kind::Map);
+    maps.flat_map(move |(key, map)| {
+        let name = tree.text(key).into_owned();
+        candidates(tree, map, &[path, &[name]].concat())
+    })
+}
+
+/// The deepest object inside of others that is searched for a list.
+const MAX_WRAPPERS: usize = 3;
+
+/// The list inside of an object, such as a tag, or of one in that.
+fn below(tree: &Tree<'_>, outer: At, path: &[String]) -> FormatResult<Option<Candidate>> {
     let mut found = Vec::new();
     for (key, map) in tree
-        .members(root)
+        .members(outer)
         .filter(|(_, at)| tree.kind(*at) == Kind::Map)
     {
-        let path = [tree.text(key).into_owned()];
+        let mut path = path.to_vec();
+        path.push(tree.text(key).into_owned());
         let here = candidates(tree, map, &path);
         let known = best_known(&here).filter(|c| c.looks.work);
         let named = here.iter().filter(|c| c.rank <= OTHER);
@@ -334,12 +440,18 @@ fn below(tree: &Tree<'_>, root: At) -> FormatResult<Option<Candidate>> {
                 .find(|c| c.rank < OTHER && !c.looks.any)
                 .cloned()
         };
-        found.extend(one.or_else(empty));
+        let mut one = one.or_else(empty);
+        if one.is_none() && path.len() < MAX_WRAPPERS {
+            one = below(tree, map, &path)?;
+        }
+        found.extend(one);
     }
     if found.len() > 1 && found.iter().any(|c| c.looks.any) {
         found.retain(|c| c.looks.any);
     }
-    let main = found.iter().find(|c| c.path[0] == "master");
+    let main = found
+        .iter()
+        .find(|c| c.path.iter().any(|name| name == "master"));
     match (&found[..], main) {
         ([], _) => Ok(None),
         ([one], _) | (_, Some(one)) => Ok(Some(one.clone())),
@@ -358,6 +470,26 @@ fn is_list(tree: &Tree<'_>, at: At) -> bool {
     tree.kind(at) == Kind::List
 }
 
+/// Returns true for an object whose members are all objects, the way some write a list: each item under its id.
+fn is_keyed(tree: &Tree<'_>, at: At) -> bool {
+    let is_item =
+        |(key, value): (At, At)| tree.kind(value) == Kind::Map && !tree.is_text(key, "<<");
+    let looks = || Looks::of_list(tree, at);
+    tree.kind(at) == Kind::Map
+        && tree.members(at).next().is_some()
+        && tree.members(at).all(is_item)
+        && (looks().work || looks().titled)
+}
+
+/// Returns true for an object that has nothing in it but items that say how they stand.
+fn is_keyed_work(tree: &Tree<'_>, at: At) -> bool {
+    let says = |item: At| {
+        let looks = Looks::of_item(tree, item);
+        looks.titled && looks.marked
+    };
+    is_keyed(tree, at) && tree.items(at).all(says)
+}
+
 /// The format for files of all kinds of tools.
 fn lenient() -> Format {
     let mut formats = Format::TREES.into_iter();
@@ -370,6 +502,7 @@ fn of_list(tree: &Tree<'_>, list: At, header: Option<At>, path: Vec<String>) -> 
         list: Some(list),
         tasks: Vec::new(),
         parents: Vec::new(),
+        keys: Vec::new(),
         header,
         path,
         ..Layout::of_task(Format::TREES[0], list)
@@ -410,14 +543,16 @@ fn walk(tree: &Tree<'_>, list: At, parent: Option<usize>, level: usize, layout: 
     } else {
         Vec::new()
     };
-    for item in tree.children(list) {
+    let is_keyed = tree.kind(list) == Kind::Map;
+    for item in tree.items(list) {
         let position = layout.tasks.len();
         layout.tasks.push(item);
         layout.parents.push(parent);
+        layout.keys.push(is_keyed.then(|| item - 1));
         if names.is_empty() || tree.kind(item) != Kind::Map {
             continue;
         }
-        for (name, inner) in inner_lists(tree, item) {
+        for (name, _, inner) in inner_lists(tree, item) {
             if !names.contains(&name) {
                 continue;
             }
@@ -434,65 +569,104 @@ fn walk(tree: &Tree<'_>, list: At, parent: Option<usize>, level: usize, layout: 
     }
 }
 
-/// The lists of objects in an item whose names say that they may hold its parts.
-fn inner_lists(tree: &Tree<'_>, item: At) -> impl Iterator<Item = (String, At)> {
-    let lists = tree.members(item).filter(|(_, at)| is_list(tree, *at));
-    lists.filter_map(|(key, list)| {
+/// The way a name speaks for a list inside of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InnerName {
+    /// It holds parts.
+    Parts,
+    /// It holds parts if these say how they stand.
+    Marked,
+    /// It holds parts if these say how they stand and no item around them does.
+    Other,
+}
+
+fn inner_name(name: &str) -> Option<InnerName> {
+    if has_name(INNER, name) {
+        return Some(InnerName::Parts);
+    }
+    if has_name(INNER_MARKED, name) {
+        return Some(InnerName::Marked);
+    }
+    match Field::of(name) {
+        Some(Field::Steps) => Some(InnerName::Other),
+        Some(_) => None,
+        None if has_name(RECORDS, name) => None,
+        None => Some(InnerName::Other),
+    }
+}
+
+/// The lists of objects in an item that may hold its parts.
+fn inner_lists(tree: &Tree<'_>, item: At) -> impl Iterator<Item = (String, InnerName, At)> {
+    tree.members(item).filter_map(|(key, list)| {
+        if !matches!(tree.kind(list), Kind::List | Kind::Map) {
+            return None;
+        }
         let name = tree.text(key);
-        let may = INNER.contains(&&*name) || INNER_MARKED.contains(&&*name);
-        let objects = || tree.children(list).any(|at| tree.kind(at) == Kind::Map);
-        (may && objects()).then(|| (name.into_owned(), list))
+        let kind = inner_name(&name)?;
+        let has_objects = match tree.kind(list) {
+            Kind::List => tree.children(list).any(|at| tree.kind(at) == Kind::Map),
+            _ => kind == InnerName::Parts && is_keyed(tree, list),
+        };
+        has_objects.then(|| (name.into_owned(), kind, list))
     })
 }
 
 /// The names of the lists inside of these items that hold parts of them.
 fn inner_names(tree: &Tree<'_>, list: At) -> Vec<String> {
-    let mut seen: Vec<(String, Looks)> = Vec::new();
-    let items = || tree.children(list).filter(|at| tree.kind(*at) == Kind::Map);
-    for item in items() {
-        for (name, inner) in inner_lists(tree, item) {
+    struct Seen {
+        name: String,
+        kind: InnerName,
+        looks: Looks,
+        /// An item around such a list says how it stands.
+        outer_marked: bool,
+    }
+    let mut seen: Vec<Seen> = Vec::new();
+    for item in tree.items(list).filter(|at| tree.kind(*at) == Kind::Map) {
+        for (name, kind, inner) in inner_lists(tree, item) {
             let looks = Looks::of_list(tree, inner);
-            match seen.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, known)) => known.join(looks),
-                None => seen.push((name, looks)),
+            let outer_marked = Looks::of_item(tree, item).marked;
+            match seen.iter_mut().find(|known| known.name == name) {
+                Some(known) => {
+                    known.looks.join(looks);
+                    known.outer_marked |= outer_marked;
+                }
+                None => seen.push(Seen {
+                    name,
+                    kind,
+                    looks,
+                    outer_marked,
+                }),
             }
         }
     }
-    if seen.is_empty() {
-        return Vec::new();
-    }
     // Parts that don't say how they stand are text of an item that does.
-    let outer_marked = items().any(|item| Looks::of_item(tree, item).marked);
-    let is_part = |(name, looks): &(String, Looks)| {
-        looks.marked || (INNER.contains(&&**name) && looks.titled && !outer_marked)
+    let is_part = |seen: &Seen| match seen.kind {
+        InnerName::Parts => seen.looks.marked || (seen.looks.titled && !seen.outer_marked),
+        InnerName::Marked => seen.looks.marked,
+        InnerName::Other => seen.looks.marked && seen.looks.work && !seen.outer_marked,
     };
-    seen.into_iter()
-        .filter(is_part)
-        .map(|(name, _)| name)
-        .collect()
+    let parts = seen.into_iter().filter(is_part);
+    parts.map(|seen| seen.name).collect()
+}
+
+/// Describes what is in the lists inside of items: whether there are any that may hold parts by their name,
+/// and how these look.
+pub(super) fn inner_looks(tree: &Tree<'_>, list: At) -> Looks {
+    let mut all = Looks::default();
+    let items = tree.items(list).filter(|at| tree.kind(*at) == Kind::Map);
+    for (_, kind, inner) in items.flat_map(|item| inner_lists(tree, item)) {
+        let looks = Looks::of_list(tree, inner);
+        all.join(Looks {
+            any: kind != InnerName::Other,
+            ..looks
+        });
+    }
+    all
 }
 
 /// Returns true for the member by which Taskmaster says that a task has no parts.
 pub(super) fn has_no_parts(tree: &Tree<'_>, name: &str, value: At) -> bool {
     name == "subtasks" && is_list(tree, value) && tree.children(value).next().is_none()
-}
-
-/// Returns true if items of a list have lists in them that may hold their parts.
-pub(super) fn holds_lists(tree: &Tree<'_>, list: At) -> bool {
-    let mut items = tree.children(list).filter(|at| tree.kind(*at) == Kind::Map);
-    items.any(|item| inner_lists(tree, item).next().is_some())
-}
-
-/// Returns true if the items of a list, or those in them, say how they stand.
-pub(super) fn says_status(tree: &Tree<'_>, list: At, level: usize) -> bool {
-    tree.children(list)
-        .filter(|at| tree.kind(*at) == Kind::Map)
-        .any(|item| {
-            Looks::of_item(tree, item).marked
-                || (level < MAX_LEVELS
-                    && inner_lists(tree, item)
-                        .any(|(_, inner)| says_status(tree, inner, level + 1)))
-        })
 }
 
 /// The format that members of tasks speak for, if they do; of several the first in the table.

@@ -2,7 +2,7 @@
 //! something that says how it stands or how one can tell that it is done.
 
 use super::fields::{Field, Fields};
-use super::layout::{holds_lists, says_status};
+use super::layout::inner_looks;
 use super::read;
 use super::tree::{At, Kind, Tree};
 
@@ -28,6 +28,26 @@ pub(super) const HEADLINES: &[&str] = &[
     "milestone",
     "section",
     "module",
+    "iWant",
+    "i_want",
+    "want",
+    "action",
+    "item",
+    "todo",
+    "heading",
+    "headline",
+    "label",
+    "step",
+    "deliverable",
+    "behavior",
+    "behaviour",
+    "user_visible_behavior",
+    "bug",
+    "problem",
+    "request",
+    "scenario",
+    "check",
+    "criterion",
     "group",
     "category",
 ];
@@ -49,19 +69,22 @@ pub(super) struct Looks {
 impl Looks {
     pub(super) fn of_list(tree: &Tree<'_>, list: At) -> Self {
         let mut looks = Self {
-            any: tree.children(list).next().is_some(),
+            any: tree.items(list).next().is_some(),
             ..Self::default()
         };
-        for item in tree.children(list).filter(|at| tree.kind(*at) == Kind::Map) {
+        for item in tree.items(list).filter(|at| tree.kind(*at) == Kind::Map) {
             looks.objects = true;
             looks.join(Self::of_item(tree, item));
             if looks.work && looks.marked {
                 break;
             }
         }
-        looks.marked = looks.marked || (looks.objects && says_status(tree, list, 0));
-        let holds = || looks.marked || holds_lists(tree, list);
-        looks.work = looks.work || (looks.titled && holds());
+        if looks.objects && !(looks.work && looks.marked) {
+            let inner = inner_looks(tree, list);
+            looks.marked |= inner.marked;
+            looks.work |=
+                (looks.titled && (looks.marked || inner.any)) || inner.work && inner.marked;
+        }
         looks
     }
 
@@ -84,6 +107,8 @@ impl Looks {
             Field::DependsOn,
             Field::After,
             Field::Skipped,
+            Field::CompletedAt,
+            Field::Progress,
         ];
         let titled = headline(tree, &fields, item).is_some();
         let sign = marked || signs.into_iter().any(|field| has(field).is_some());
@@ -124,7 +149,7 @@ pub(super) fn has_no_id(tree: &Tree<'_>, item: At) -> bool {
         Kind::Text => tree.text(at).trim().is_empty(),
         _ => false,
     };
-    tree.kind(item) == Kind::Map && tree.member(item, "id").is_none_or(blank)
+    tree.kind(item) == Kind::Map && Fields::of(tree, item).own(Field::Id).is_none_or(blank)
 }
 
 /// Returns true for an item that has no id and looks like work.
@@ -132,8 +157,9 @@ pub(super) fn is_work_without_id(tree: &Tree<'_>, item: At) -> bool {
     has_no_id(tree, item) && Looks::of_item(tree, item).work
 }
 
-/// Returns true for a task with values that only other tools write: criteria as objects, or a priority that
-/// is neither an integer nor one of the usual words.
+/// Returns true for a task with values that only other tools write: a flag for done, a date of completion or
+/// a share of progress without a status, criteria as objects, or a priority that is neither an integer nor one
+/// of the usual words.
 pub(super) fn has_odd_values(tree: &Tree<'_>, item: At) -> bool {
     if tree.kind(item) != Kind::Map {
         return false;
@@ -142,7 +168,11 @@ pub(super) fn has_odd_values(tree: &Tree<'_>, item: At) -> bool {
     let criteria = [Field::Acceptance, Field::Criteria].into_iter();
     let mut criteria = criteria.filter_map(|field| fields.get(tree, field));
     let is_odd = |at: At| tree.children(at).any(|item| tree.kind(item) == Kind::Map);
-    criteria.any(|at| tree.kind(at) == Kind::List && is_odd(at))
+    let has = |field: Field| fields.get(tree, field).is_some();
+    let measured = (has(Field::CompletedAt) || has(Field::Progress)) && !has(Field::Status);
+    measured
+        || has(Field::Done)
+        || criteria.any(|at| tree.kind(at) == Kind::List && is_odd(at))
         || fields.get(tree, Field::Priority).is_some_and(|at| {
             matches!(tree.kind(at), Kind::Number | Kind::Text) && read::priority(tree, at).is_err()
         })

@@ -30,6 +30,8 @@ pub(super) const RULES: FormatRules = FormatRules {
         Field::State,
         Field::Passes,
         Field::Done,
+        Field::CompletedAt,
+        Field::Progress,
         Field::Skipped,
         Field::Blocked,
     ],
@@ -73,7 +75,9 @@ fn read_status(said: &StatusMembers<'_, '_>) -> FormatResult<Status> {
         // The flag is what the format is about: it wins over a word that disagrees.
         (Some(false), _, Some(Status::Completed)) => Status::Open,
         (_, Some(false), Some(Status::Skipped)) => Status::Open,
-        (_, _, word) => word.unwrap_or(Status::Open),
+        (Some(false), _, None) => Status::Open,
+        (_, _, Some(word)) => word,
+        (None, _, None) => said.measured().unwrap_or(Status::Open),
     })
 }
 
@@ -104,9 +108,12 @@ fn write_status(
         }
         return Ok(puts);
     }
+    if !by_flag && matches!(to, Status::Open | Status::Completed) {
+        puts.extend(said.measure_puts(to));
+    }
     match to {
         Status::Open => {}
-        Status::Completed if by_flag => {}
+        Status::Completed if by_flag || said.can_measure_done() => {}
         Status::Completed => puts.push(words.done_put()),
         Status::Skipped if said.has(Field::Skipped) => {}
         Status::Skipped => puts.push(put(Field::Skipped, "skipped", Value::Bool(true))),

@@ -101,7 +101,7 @@ pub(super) fn loose_ids(tree: &Tree<'_>, at: At, into: &mut Vec<String>) -> Form
                 add(&tree.text(inner.unwrap_or(child)));
             }
         }
-        Kind::Text => tree.text(at).split(',').for_each(add),
+        Kind::Text => tree.text(at).split([',', ';', '\n']).for_each(add),
         Kind::Number => add(&tree.text(at)),
         Kind::Null | Kind::False => {}
         Kind::True | Kind::Map => {

@@ -4,10 +4,10 @@
 use super::error::line_column;
 use super::fields::Field;
 use super::layout::Layout;
-use super::looks;
 use super::status::Vocabulary;
-use super::tree::Tree;
+use super::tree::{At, Tree};
 use super::warning::{FormatWarning, Notices, WarningKind};
+use super::{ids, looks};
 use crate::task::Place;
 
 /// The sentence, such as "tasks: `features[].userStories`, 55 leaves in 12 features; done: `passes`". `None`
@@ -17,15 +17,23 @@ pub(super) fn describe(tree: &Tree<'_>, layout: &Layout) -> Option<String> {
     if !rules.lenient || layout.list.is_none() || layout.tasks.is_empty() {
         return None;
     }
-    let without_id = |at: &&usize| looks::has_no_id(tree, **at);
-    let derived = layout.tasks.iter().filter(without_id).count();
+    let named = ids::other_names(tree, layout);
+    let places = layout.parents.iter().zip(&layout.keys);
+    let without_id = |(at, (parent, key)): &(&At, (&Option<usize>, &Option<At>))| {
+        looks::has_no_id(tree, **at) && key.is_none() && !named.contains_key(*parent)
+    };
+    let derived = layout.tasks.iter().zip(places).filter(without_id).count();
+    let mut names: Vec<&str> = named.into_values().collect();
+    names.sort_unstable();
+    names.dedup();
+    let keyed = layout.keys.iter().any(Option::is_some);
     let file = Vocabulary::of(tree, layout);
-    let named = layout.path.last().map_or("", String::as_str);
+    let list = layout.path.last().map_or("", String::as_str);
     let usual_list =
-        layout.path.is_empty() || rules.own_lists.contains(&named) || named == super::layout::TASKS;
+        layout.path.is_empty() || rules.own_lists.contains(&list) || list == super::layout::TASKS;
     let done = done(&file);
     let usual_done = matches!(done.as_str(), "`passes`" | "`status`");
-    let usual = usual_list && usual_done && derived == 0;
+    let usual = usual_list && usual_done && derived == 0 && names.is_empty() && !keyed;
     if usual && !layout.is_nested() && !layout.is_wrapped() && layout.not_read.is_empty() {
         return None;
     }
@@ -36,6 +44,12 @@ pub(super) fn describe(tree: &Tree<'_>, layout: &Layout) -> Option<String> {
         n if n == layout.tasks.len() => said.push_str("; ids: from the titles"),
         n => said.push_str(&format!("; ids: {n} of them from the titles")),
     }
+    if !names.is_empty() {
+        said.push_str(&format!("; ids: `{}`", names.join("`, `")));
+    }
+    if keyed {
+        said.push_str("; ids: the keys");
+    }
     Some(said)
 }
 
@@ -44,7 +58,11 @@ fn done(file: &Vocabulary) -> String {
         (Some((_, name)), _) => format!("`{name}`"),
         (None, Some(Field::State)) => "`state`".to_owned(),
         (None, Some(_)) => "`status`".to_owned(),
-        (None, None) => "nothing says so yet, `passes` will".to_owned(),
+        (None, None) => match file.measure() {
+            Some((Field::Progress, name)) => format!("`{name}`"),
+            Some((_, name)) => format!("`{name}`, written as `passes`"),
+            None => "nothing says so yet, `passes` will".to_owned(),
+        },
     }
 }
 

@@ -6,7 +6,7 @@
 use super::{
     Format,
     error::{FormatResult, shorten},
-    fields::{Field, Fields},
+    fields::{Field, Fields, percent},
     layout::Layout,
     read,
     render::Value,
@@ -101,28 +101,76 @@ impl<'t, 'a> StatusMembers<'t, 'a> {
         (self.tree.kind(at) == Kind::Text).then(|| synonym(&self.tree.text(at)))?
     }
 
-    /// Warns where another member says done and the flag that counts says that it is not.
+    /// Warns where another member says of done the opposite of the flag that counts.
     pub(super) fn warn_of_contradictions(&self, flag: Option<bool>) -> FormatResult<()> {
-        if flag != Some(false) {
+        let Some((flag, counts)) = flag.zip(self.at(Field::Passes).or(self.at(Field::Done))) else {
             return Ok(());
-        }
-        let counts = self.at(Field::Passes).or(self.at(Field::Done));
-        let counts = counts.map_or_else(String::new, |at| self.tree.text(at - 1).into_owned());
-        let but = format!("but `{counts}` is false, which counts");
-        if let (Some(_), Some(other)) = (self.at(Field::Passes), self.at(Field::Done))
-            && self.flag(Field::Done)? == Some(true)
-        {
-            let name = self.tree.text(other - 1);
-            let message = format!("`{name}` is true, {but}");
-            let offset = self.tree.start(other);
-            self.notices.add(WarningKind::OddValue, offset, message);
-        }
-        if let (Some(Status::Completed), Some(at)) = (self.word, has_word(self.tree, self.fields)) {
-            let message = format!("its status says completed, {but}");
+        };
+        let but = format!(
+            "but `{}` is {flag}, which counts",
+            self.tree.text(counts - 1)
+        );
+        let warn = |at: At, what: String| {
             let offset = self.tree.start(at);
+            let message = format!("{what}, {but}");
             self.notices.add(WarningKind::OddValue, offset, message);
+        };
+        for at in self.fields.all(self.tree, Field::Done) {
+            if at != counts && read::boolean(self.tree, at).is_ok_and(|is| is != flag) {
+                let name = self.tree.text(at - 1);
+                warn(at, format!("`{name}` is {}", !flag));
+            }
+        }
+        if let (Some(Status::Completed), Some(at), false) =
+            (self.word, has_word(self.tree, self.fields), flag)
+        {
+            warn(at, "its status says completed".to_owned());
         }
         Ok(())
+    }
+
+    /// Returns what a date of completion, or the share that is done, says where nothing else does.
+    pub(super) fn measured(&self) -> Option<Status> {
+        if self
+            .at(Field::CompletedAt)
+            .is_some_and(|at| !self.tree.text(at).trim().is_empty())
+        {
+            return Some(Status::Completed);
+        }
+        let share = percent(self.tree, self.at(Field::Progress)?)?;
+        Some(match share {
+            100.0 => Status::Completed,
+            0.0 => Status::Open,
+            _ => Status::InProgress,
+        })
+    }
+
+    /// Returns true if a measure says that the task is done, or can be made to.
+    pub(super) fn can_measure_done(&self) -> bool {
+        self.measured() == Some(Status::Completed) || self.at(Field::Progress).is_some()
+    }
+
+    /// Returns what is to be written so that the measure of a task that says nothing else is as wanted.
+    pub(super) fn measure_puts(&self, to: Status) -> Vec<Put> {
+        let mut puts = Vec::new();
+        let named = |at: At| self.tree.text(at - 1).into_owned();
+        if to != Status::Completed
+            && let Some(at) = self.at(Field::CompletedAt)
+        {
+            puts.push(put(Field::CompletedAt, &named(at), Value::Null));
+        }
+        if let Some(at) = self
+            .at(Field::Progress)
+            .filter(|_| self.measured() != Some(to))
+        {
+            let share = if to == Status::Completed { "100" } else { "0" };
+            let value = match self.tree.kind(at) {
+                Kind::Text => Value::Text(format!("{share}%")),
+                _ => Value::Number(share.to_owned()),
+            };
+            puts.push(put(Field::Progress, &named(at), value));
+        }
+        puts
     }
 
     /// Returns the meaning of a status word that stands where true or false belongs.
@@ -299,44 +347,91 @@ pub(super) fn has_word(tree: &Tree<'_>, fields: &Fields) -> Option<At> {
 const SYNONYMS: [(Status, &str); 6] = [
     (
         Status::Open,
-        "open pending todo to_do not_started notstarted not_done new ready planned backlog queued \
-         draft incomplete unstarted reopened",
+        "open pending todo notstarted notdone new ready planned backlog queued draft incomplete \
+         unstarted reopened unassigned scheduled proposed upcoming future next specready specified \
+         readyfordev readyfordevelopment tobedone tostart notimplemented unimplemented undone missing \
+         failing fail notpassing notyet",
     ),
     (
         Status::InProgress,
-        "in_progress inprogress started doing active wip working ongoing in_review review \
-         in_development testing",
+        "inprogress started doing active wip working ongoing inreview review indevelopment testing \
+         intesting partial partiallycomplete partiallydone qa inqa readyforreview readyforqa \
+         needsreview codereview inflight implementing running claimed assigned underreview \
+         awaitingreview developing",
     ),
     (
         Status::Completed,
-        "completed complete done passed passes passing pass finished closed implemented \
-         verified success merged resolved shipped",
+        "completed complete done passed passes passing pass finished closed implemented verified \
+         success succeeded merged resolved shipped deployed released accepted delivered fixed built \
+         achieved met satisfied",
     ),
     (
         Status::Blocked,
-        "blocked on_hold onhold waiting stuck paused escalated",
+        "blocked onhold hold waiting stuck paused escalated needsinfo awaiting needshuman",
     ),
-    (Status::Failed, "failed fail failing error"),
+    (Status::Failed, "failed error broken"),
     (
         Status::Skipped,
-        "skipped skip cancelled canceled wontfix wont_fix wont_do deferred postponed abandoned \
-         dropped obsolete duplicate",
+        "skipped skip cancelled canceled wontfix wontdo deferred postponed abandoned dropped obsolete \
+         duplicate rejected parked icebox archived superseded removed outofscope descoped \
+         notapplicable declined ignored",
+    ),
+];
+
+/// The same in other languages, as a reader of these would write them.
+const OTHER_LANGUAGES: [(Status, &str); 6] = [
+    (
+        Status::Open,
+        "待办 待处理 未开始 未着手 未完成 未対応 대기 할일 offen pendiente abierto porhacer pendente \
+         aberto afazer àfaire afaire enattente daerfare дасделать открыто ожидает кработе новая",
+    ),
+    (
+        Status::InProgress,
+        "进行中 開発中 进行 進行中 作業中 진행중 inarbeit inbearbeitung enprogreso encurso emandamento \
+         emprogresso encours incorso вработе впроцессе",
+    ),
+    (
+        Status::Completed,
+        "完成 已完成 完了 済 완료 erledigt fertig abgeschlossen completado completada hecho terminado \
+         concluído concluido concluída feito terminé termine fait fini completato fatto готово \
+         выполнено завершено сделано",
+    ),
+    (
+        Status::Blocked,
+        "阻塞 被阻塞 已阻塞 ブロック 보류 blockiert bloqueado bloqueada bloqué bloque bloccato \
+         заблокировано",
+    ),
+    (
+        Status::Failed,
+        "失败 失敗 실패 fehlgeschlagen fallido falhou échoué echoue fallito ошибка",
+    ),
+    (
+        Status::Skipped,
+        "已取消 取消 跳过 已跳过 スキップ 취소 abgebrochen übersprungen verworfen cancelado omitido \
+         annulé annule annullato отменено пропущено",
     ),
 ];
 
 /// The status that a word means to people.
 pub(super) fn synonym(word: &str) -> Option<Status> {
     let word = word.trim();
-    if matches!(word, "✅" | "✔" | "✔️" | "☑") {
+    if matches!(word, "✅" | "✔" | "✔️" | "☑" | "x" | "X" | "[x]" | "[X]") {
         return Some(Status::Completed);
     }
-    // Some tools put a picture before the word.
-    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-    let word = word.to_lowercase().replace(['-', ' '], "_");
-    SYNONYMS
-        .iter()
-        .find(|(_, words)| words.split(' ').any(|known| known == word))
-        .map(|(status, _)| *status)
+    let shorter = |words: &str| -> String {
+        let letters = words.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let meant = |word: &str| {
+        let mut tables = SYNONYMS.iter().chain(&OTHER_LANGUAGES);
+        let found = tables.find(|(_, words)| words.split_whitespace().any(|known| known == word));
+        found.map(|(status, _)| *status)
+    };
+    let whole = shorter(word);
+    // A date or a reason often stands behind the word.
+    let before = |mark: char| word.split_once(mark).map(|(first, _)| shorter(first));
+    let first = || before('(').or_else(|| before(':')).or_else(|| before('—'));
+    meant(&whole).or_else(|| meant(&first()?))
 }
 
 /// The allowed word that was probably meant.
@@ -362,11 +457,27 @@ pub(super) struct Vocabulary {
     flag: Option<(Field, String)>,
     /// The member that holds words.
     member: Option<Field>,
+    /// The date or share that says done where nothing else does, and its name.
+    measure: Option<(Field, String)>,
+    /// The file is Taskmaster's, which has its own words.
+    is_taskmaster: bool,
 }
+
+/// Members by which a task is one of Taskmaster's.
+const TASKMASTER: [&str; 2] = ["subtasks", "testStrategy"];
 
 impl Vocabulary {
     pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Self {
-        let mut found = Self::default();
+        let mut tasks = layout.tasks.iter();
+        let is_its = |at: &At| {
+            TASKMASTER
+                .iter()
+                .any(|name| tree.member(*at, name).is_some())
+        };
+        let mut found = Self {
+            is_taskmaster: tasks.any(is_its),
+            ..Self::default()
+        };
         // Leaves decide how a file says done; containers only where no leaf says anything.
         let kinds: &[bool] = if layout.is_nested() {
             &[true, false]
@@ -393,6 +504,13 @@ impl Vocabulary {
             let field = if named { Field::Status } else { Field::State };
             self.member.get_or_insert(field);
         }
+        if self.measure.is_none() {
+            let measures = [Field::Progress, Field::CompletedAt].into_iter();
+            let mut measures = measures.filter_map(|field| Some((field, fields.own(field)?)));
+            self.measure = measures
+                .next()
+                .map(|(field, at)| (field, tree.text(at - 1).into_owned()));
+        }
         if self.flag.is_none() {
             let flags = [Field::Passes, Field::Done].into_iter();
             let mut flags = flags.filter_map(|field| Some((field, fields.own(field)?)));
@@ -407,6 +525,11 @@ impl Vocabulary {
         self.flag.as_ref().map(|(field, name)| (*field, &**name))
     }
 
+    /// The date or share that says done where nothing else does.
+    pub(super) fn measure(&self) -> Option<(Field, &str)> {
+        self.measure.as_ref().map(|(field, name)| (*field, &**name))
+    }
+
     /// The member that words stand in.
     pub(super) fn word_member(&self) -> Option<Field> {
         self.member
@@ -419,6 +542,9 @@ impl Vocabulary {
         }
         let has = |word: &str| self.seen.iter().any(|seen| seen.eq_ignore_ascii_case(word));
         let plain = match status {
+            Status::Completed if self.is_taskmaster => "done",
+            Status::InProgress if self.is_taskmaster => "in-progress",
+            Status::Open if self.is_taskmaster => open,
             Status::Open if has("done") => "todo",
             Status::Open if !self.seen.is_empty() => open,
             Status::Completed if has("todo") || has("to_do") || has("to-do") => "done",

@@ -5,7 +5,7 @@
 
 use super::Format;
 use super::error::FormatResult;
-use super::fields::{Field, Fields};
+use super::fields::{DONE_LIKE, Field, Fields};
 use super::looks::Looks;
 use super::tree::{At, Kind, Tree};
 use super::warning::{Notices, WarningKind};
@@ -168,10 +168,11 @@ impl Story<'_, '_> {
             &[Field::After]
         };
         let mut texts = Vec::new();
-        for field in loose {
-            let at = self.fields.get(self.tree, *field);
-            let read = at.map(|at| read::loose_ids(self.tree, at, &mut texts));
-            if let Some(Err(fault)) = read {
+        let values = loose
+            .iter()
+            .flat_map(|field| self.fields.all(self.tree, *field));
+        for at in values {
+            if let Err(fault) = read::loose_ids(self.tree, at, &mut texts) {
                 self.of.notices.add_fault(*fault, "it is not read");
             }
         }
@@ -288,10 +289,8 @@ impl Story<'_, '_> {
 
     fn acceptance(&self) -> FormatResult<Vec<String>> {
         let mut acceptance = Vec::new();
-        for field in [Field::Acceptance, Field::Criteria] {
-            let Some(at) = self.fields.get(self.tree, field) else {
-                continue;
-            };
+        let fields = [Field::Acceptance, Field::Criteria].into_iter();
+        for at in fields.flat_map(|field| self.fields.all(self.tree, field)) {
             if self.lenient {
                 read::criteria(self.tree, at, &mut acceptance);
             } else {
@@ -310,6 +309,18 @@ impl Story<'_, '_> {
         Ok(acceptance)
     }
 
+    /// Returns true for the value that counts among those of its field.
+    fn fields_hold(&self, value: At) -> bool {
+        let fields = [Field::Title, Field::Description, Field::Notes].into_iter();
+        let mut values = fields.filter_map(|field| self.fields.get(self.tree, field));
+        values.any(|at| at == value)
+    }
+
+    /// Returns true for the first of two members with one name, which does not count.
+    fn is_same_as_another(&self, name: &str, value: At) -> bool {
+        self.tree.member(self.of.at, name) != Some(value)
+    }
+
     /// Warns of a list whose items say how they stand and that is text all the same.
     fn warn_of_parts(&self, name: &str, value: At) {
         let is_list = self.lenient && self.tree.kind(value) == Kind::List;
@@ -325,15 +336,22 @@ impl Story<'_, '_> {
         let mut left = MAX_OTHER_TEXT;
         for (key, value) in self.tree.members(self.of.at) {
             let name = self.tree.text(key);
-            let known = match Field::of(&name) {
+            let known = match Field::of_member(self.tree, &name, value) {
                 Some(Field::Verify) => !self.is_verify_text(value),
+                // The other of two names.
+                Some(Field::Title | Field::Description | Field::Notes) => {
+                    self.tree.kind(value) == Kind::Null
+                        || self.fields_hold(value)
+                        || self.is_same_as_another(&name, value)
+                }
                 field => field.is_some(),
             };
             let plain = matches!(
                 self.tree.kind(value),
                 Kind::Null | Kind::True | Kind::False | Kind::Number
             );
-            if plain && DONE_LIKE.contains(&&*name) && self.tree.kind(value) == Kind::True {
+            let is_flag = || self.fields.get(self.tree, Field::Done) == Some(value);
+            if self.tree.kind(value) == Kind::True && DONE_LIKE.contains(&&*name) && !is_flag() {
                 let message =
                     format!("`{name}` is not read: it does not say that the task is done");
                 let offset = self.tree.start(value);
@@ -375,17 +393,6 @@ pub(super) const MAX_OTHER_TEXT: usize = 8_000;
 
 /// Stands where text was left out.
 pub(super) const CUT: &str = "… (cut; the rest is in the task file)";
-
-/// Flags that sound like done and may mean less.
-const DONE_LIKE: &[&str] = &[
-    "implemented",
-    "verified",
-    "tested",
-    "resolved",
-    "closed",
-    "merged",
-    "shipped",
-];
 
 /// Returns true for names of what is recorded about a task, not asked for.
 fn is_record(name: &str) -> bool {

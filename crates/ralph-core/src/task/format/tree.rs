@@ -195,6 +195,13 @@ impl<'a> Tree<'a> {
         })
     }
 
+    /// The elements of a list; of a map its values.
+    pub(super) fn items(&self, at: At) -> impl Iterator<Item = At> + use<'_, 'a> {
+        let is_map = self.kind(at) == Kind::Map;
+        let children = self.children(at).enumerate();
+        children.filter_map(move |(n, child)| (!is_map || n % 2 == 1).then_some(child))
+    }
+
     /// Key and value of every member of a map. A key that is itself a collection is passed over.
     pub(super) fn members(&self, at: At) -> impl Iterator<Item = (At, At)> + use<'_, 'a> {
         let mut children = self.children(at);

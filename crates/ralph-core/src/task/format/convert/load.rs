@@ -36,7 +36,7 @@ pub(super) enum FileShape {
 
 pub(super) fn load(tree: &Tree<'_>) -> FormatResult<Doc> {
     let layout = layout::detect(tree)?;
-    if layout.is_wrapped() && tree.members(0).count() > 1 {
+    if has_more_around(tree, &layout) {
         let list = layout.path.join(".");
         let message = format!(
             "can't be converted without loss: the file has more in it than the list `{list}`"
@@ -92,6 +92,18 @@ pub(super) fn load(tree: &Tree<'_>) -> FormatResult<Doc> {
         header,
         tasks,
     })
+}
+
+/// Returns true if an object around that of the list has more in it.
+fn has_more_around(tree: &Tree<'_>, layout: &Layout) -> bool {
+    let mut around = 0;
+    for name in layout.path.iter().rev().skip(1).rev() {
+        if tree.members(around).count() > 1 {
+            return true;
+        }
+        around = tree.member(around, name).unwrap_or(around);
+    }
+    false
 }
 
 /// Writes out what only the place of a task said: its id, its container, and what it depends on.
@@ -279,7 +291,9 @@ fn known(tree: &Tree<'_>, format: Format, field: Field, at: At) -> FormatResult<
         | Field::Attempts
         | Field::MaxAttempts
         | Field::CreatedAt
-        | Field::UpdatedAt => value::read(tree, at),
+        | Field::UpdatedAt
+        | Field::CompletedAt
+        | Field::Progress => value::read(tree, at),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::task::{
     format::{
         Format,
         error::FormatResult,
-        fields::Field,
+        fields::{DONE_LIKE, Field},
         ids, json,
         story::{self, StoryAt},
         warning::Notices,
@@ -116,7 +116,7 @@ fn rewrite(
     let mut out = Members::new();
     let mut done = Vec::new();
     for (name, value) in members {
-        match role(name, from) {
+        match role((name, value), from) {
             Role::Same => value::set(&mut out, name.clone(), value.clone()),
             Role::Aside => {}
             Role::Of(part) if done.contains(&part) => {}
@@ -151,7 +151,7 @@ fn keep(members: &Members, there: &Members, way: ConversionFormats) -> FormatRes
             (_, _) => kept.was.extend(was),
         }
     }
-    let aside = |(name, _): &&(String, Value)| role(name, way.from) == Role::Aside;
+    let aside = |(name, value): &&(String, Value)| role((name, value), way.from) == Role::Aside;
     kept.was.extend(members.iter().filter(aside).cloned());
     Ok(kept)
 }
@@ -173,7 +173,7 @@ pub(super) fn undo(members: &Members, way: ConversionFormats) -> FormatResult<Me
         return Err(fault);
     }
     for (name, value) in kept.was {
-        if role(&name, way.to) == Role::Aside {
+        if role((&name, &value), way.to) == Role::Aside {
             value::set(&mut out, name, value);
         }
     }
@@ -189,7 +189,7 @@ fn old_part(
 ) -> FormatResult<Option<Members>> {
     if let [(name, value)] = &said[..]
         && let Some(old) = kept.old_name(name)
-        && role(old, way.to) == Role::Of(part)
+        && role((old, value), way.to) == Role::Of(part)
     {
         return Ok(Some(vec![(old.to_owned(), value.clone())]));
     }
@@ -221,6 +221,10 @@ fn in_brief(members: &Members, (part, said): (Part, &Members), from: Format) -> 
         .collect();
     for other in beside {
         brief.extend(members_of(members, *other, from));
+    }
+    if part == Part::Status {
+        let is_flag = |(name, _): &&(String, Value)| DONE_LIKE.contains(&&**name);
+        brief.extend(members.iter().filter(is_flag).cloned());
     }
     brief.extend(said.iter().cloned());
     brief
@@ -297,11 +301,15 @@ pub(super) enum Role {
     Same,
 }
 
-pub(super) fn role(name: &str, format: Format) -> Role {
+pub(super) fn role((name, value): (&str, &Value), format: Format) -> Role {
     if name == ASIDE {
         return Role::Aside;
     }
+    // Under some names people also write text.
+    let is_text = matches!(value, Value::Text(text) if !text.trim().ends_with('%'));
     match Field::of(name) {
+        Some(Field::Progress) if is_text => Role::Same,
+        Some(Field::Skipped) if is_text && !matches!(name, "skip" | "skipped") => Role::Same,
         Some(Field::Title) => Role::Of(Part::Title),
         Some(Field::Description) => Role::Of(Part::Description),
         Some(Field::Acceptance | Field::Criteria | Field::ExitCriteria) => {
@@ -315,6 +323,8 @@ pub(super) fn role(name: &str, format: Format) -> Role {
             | Field::State
             | Field::Passes
             | Field::Done
+            | Field::CompletedAt
+            | Field::Progress
             | Field::Skipped
             | Field::Failed
             | Field::Blocked),
@@ -336,7 +346,7 @@ pub(super) fn is_state(field: Field, format: Format) -> bool {
 
 /// The members of a task that make up a part.
 pub(super) fn members_of(of: &[(String, Value)], part: Part, format: Format) -> Members {
-    let mine = |(name, _): &&(String, Value)| role(name, format) == Role::Of(part);
+    let mine = |(name, value): &&(String, Value)| role((name, value), format) == Role::Of(part);
     of.iter().filter(mine).cloned().collect()
 }
 
@@ -365,6 +375,8 @@ pub(super) fn render(part: Part, said: &[(String, Value)], task: &Task, to: Form
     let rules = to.rules();
     let lacks = |field: Field| known.is_empty() && rules.requires(field);
     match part {
+        // Both have one name in all formats.
+        Part::Title if known.len() > 1 => said.to_vec(),
         Part::Title if lacks(Field::Title) => one("title", Value::text(&task.text.title)),
         Part::Title => as_said("title"),
         Part::Description if lacks(Field::Description) => {
