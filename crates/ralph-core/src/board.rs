@@ -40,6 +40,7 @@ use crate::{
     task::{
         Status, Task, TaskId,
         graph::{Flaw, Graph, Node},
+        retitled::{Retitled, retitled},
     },
 };
 
@@ -129,6 +130,22 @@ impl Board {
         self.arrange();
         self.forget_reopened();
         Ok(())
+    }
+
+    /// Gives the history of a task to the id that an edit of its title made of its old one. `before` are the
+    /// ids that the list had.
+    pub fn follow_titles(&mut self, before: &[TaskId]) -> Retitled {
+        let retitled = retitled(before, self.graph.tasks());
+        if let Retitled::One(moved) = &retitled {
+            let taken = moved.iter().map(|(was, _)| self.histories.remove(was));
+            let taken: Vec<Option<TaskHistory>> = taken.collect();
+            for ((_, is), history) in moved.iter().zip(taken) {
+                self.histories
+                    .extend(history.map(|history| (is.clone(), history)));
+            }
+            self.forget_reopened();
+        }
+        retitled
     }
 
     /// Takes note of a task's own status. The area of a completed task is preferred from then on.

@@ -5,6 +5,7 @@
 
 pub mod format;
 pub mod graph;
+pub mod retitled;
 pub mod suggested;
 
 use std::sync::Arc;

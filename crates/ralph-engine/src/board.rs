@@ -10,8 +10,9 @@ use ralph_core::{
     id::QuestionId,
     task::{
         Status, Task, TaskId,
-        format::{Change, Edit},
+        format::{Change, Edit, has_derived_id},
         graph::{Graph, Problem},
+        retitled::Retitled,
     },
     verdict::IDLE,
 };
@@ -41,6 +42,18 @@ pub struct Board {
     pub(crate) source: Source,
     tasks: board::Board,
     scope: TaskScope,
+    list: ListChange,
+}
+
+/// Describes what changed in the list of ids since the journal last heard of it.
+#[derive(Debug, Default)]
+pub(crate) struct ListChange {
+    /// The ids now; `None` where the journal has them, or has no need to.
+    pub(crate) ids: Option<Vec<TaskId>>,
+    /// Tasks whose title was edited: the old id and the new one.
+    pub(crate) moved: Vec<(TaskId, TaskId)>,
+    pub(crate) notices: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Board {
@@ -60,7 +73,58 @@ impl Board {
             source,
             tasks,
             scope,
+            list: ListChange::default(),
         })
+    }
+
+    /// Compares the list with the ids that the journal has of it: where a title was edited that an id is made
+    /// of, the task keeps its history.
+    pub(crate) fn recall_list(&mut self, known: Option<Vec<TaskId>>) {
+        self.note_list(known.as_deref());
+    }
+
+    /// Returns what the journal has to be told about the list; each is told once.
+    pub(crate) fn take_list_change(&mut self) -> ListChange {
+        std::mem::take(&mut self.list)
+    }
+
+    fn ids(&self) -> Vec<TaskId> {
+        let tasks = self.graph().tasks().iter();
+        tasks.map(|task| task.id.clone()).collect()
+    }
+
+    fn note_list(&mut self, before: Option<&[TaskId]>) {
+        let now = self.ids();
+        if before == Some(&now) || !self.graph().tasks().iter().any(has_derived_id) {
+            return;
+        }
+        let before = before.unwrap_or_default();
+        let lost: Vec<TaskId> = match self.tasks.follow_titles(before) {
+            Retitled::Nothing => Vec::new(),
+            Retitled::One(moved) => {
+                if let Some((was, is)) = moved.first() {
+                    let message =
+                        format!("task {was} has another title and is now {is}; its history stays");
+                    self.list.notices.push(message);
+                }
+                self.list.moved.extend(moved);
+                Vec::new()
+            }
+            Retitled::Several { gone, .. } => {
+                let has_history =
+                    |id: &TaskId| self.state(id).is_some_and(|s| *s != TaskHistory::default());
+                gone.into_iter().filter(has_history).collect()
+            }
+        };
+        if !lost.is_empty() {
+            let lost: Vec<&str> = lost.iter().map(TaskId::as_str).collect();
+            self.list.warnings.push(format!(
+                "more than one title changed in {}, where titles are the ids: the tasks are new, and the history of {} stays behind; `ralph lint --fix` writes ids",
+                self.source.name(),
+                lost.join(", ")
+            ));
+        }
+        self.list.ids = Some(now);
     }
 
     /// Takes over the source as it is on disk now: between iterations the file wins.
@@ -70,8 +134,10 @@ impl Board {
         tasks: Vec<Task>,
     ) -> Result<(), LoopError> {
         let graph = sound_graph(&source, tasks)?;
+        let before = self.ids();
         self.tasks.replace_graph(graph)?;
         self.source = source;
+        self.note_list(Some(&before));
         Ok(())
     }
 
@@ -284,4 +350,47 @@ fn place_of(source: &Source, graph: &Graph, problem: &Problem) -> String {
     let place = problem.place();
     let task = graph.tasks().iter().find(|t| t.place == place);
     task.map_or_else(|| source.name().to_owned(), |t| source.place(t))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_that_is_edited_between_iterations_takes_its_history_along() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("prd.json");
+        let write = |titles: [&str; 2]| {
+            let [one, two] = titles;
+            let text = format!(
+                r#"[{{"title": "{one}", "done": false}}, {{"title": "{two}", "done": false}}]"#
+            );
+            std::fs::write(&path, text).unwrap();
+            Source::read(&path, dir.path()).unwrap()
+        };
+        let (source, tasks) = write(["Tow", "Three"]);
+        let tried = TaskHistory {
+            attempts: 2,
+            ..TaskHistory::default()
+        };
+        let states = vec![("tow".to_owned(), tried.clone())];
+        let mut board = Board::new(source, tasks, TaskScope::default(), states).unwrap();
+        board.recall_list(None);
+        let ids = |list: [&str; 2]| list.map(|id| TaskId::parse(id).unwrap()).to_vec();
+        assert_eq!(board.take_list_change().ids, Some(ids(["tow", "three"])));
+        let (source, tasks) = write(["Two", "Three"]);
+        board.replace_tasks(source, tasks).unwrap();
+        let [two, tow] = ["two", "tow"].map(|id| TaskId::parse(id).unwrap());
+        assert_eq!(board.state(&two), Some(&tried));
+        assert_eq!(board.state(&tow), None);
+        let change = board.take_list_change();
+        assert_eq!(change.ids, Some(ids(["two", "three"])));
+        assert_eq!(change.moved, [(tow, two.clone())]);
+        let (source, tasks) = write(["Four", "Five"]);
+        board.replace_tasks(source, tasks).unwrap();
+        let change = board.take_list_change();
+        assert_eq!(change.moved, []);
+        assert_eq!(change.warnings.len(), 1, "{:?}", change.warnings);
+        assert_eq!(board.state(&two), Some(&tried));
+    }
 }

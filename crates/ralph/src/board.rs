@@ -29,6 +29,9 @@ pub(crate) async fn read(
         .into_iter();
     let states = states.filter_map(|(id, state)| Some((TaskId::parse(&id).ok()?, state)));
     let mut board = board.with_histories(states);
+    if let Some(known) = journal.task_list(repository, source.name()).await? {
+        board.follow_titles(&known);
+    }
     let worktree = project.worktree();
     let last = journal.last_loop(repository, &worktree).await?;
     if let Some(row) = last.filter(|row| row.source == source.name()) {

@@ -58,6 +58,7 @@ pub use append::{NewTask, append, render_new};
 pub use convert::{Converted, Moved, convert, join, write_new};
 pub use edit::{Change, Edit, apply, splices_at};
 pub use error::{FormatError, LineColumn, line_column};
+pub use ids::has_derived_id;
 pub(crate) use render::quoted;
 pub use rules::{Format, UsualPlace};
 pub use splice::Splice;

@@ -851,6 +851,8 @@ async fn open_board(
 ) -> Result<Board, LoopError> {
     let (source, tasks) = Source::read(&setup.request.source.path, &setup.root)?;
     let states = journal.task_states(repository, source.name()).await?;
-    let board = Board::new(source, tasks, setup.request.scope.clone(), states)?;
+    let known = journal.task_list(repository, source.name()).await?;
+    let mut board = Board::new(source, tasks, setup.request.scope.clone(), states)?;
+    board.recall_list(known);
     Ok(board)
 }

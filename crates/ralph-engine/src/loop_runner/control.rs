@@ -361,6 +361,18 @@ impl LoopRunner {
     /// Writes down that questions were answered by an edit of their tasks.
     pub(super) async fn note_edits(&mut self) -> Result<(), LoopError> {
         let (source, now) = (self.board.source.name().to_owned(), self.now());
+        let list = self.board.take_list_change();
+        if let Some(ids) = &list.ids {
+            self.journal
+                .set_task_list(&self.place.repository, &source, ids, &list.moved)
+                .await?;
+        }
+        for message in list.notices {
+            self.tell(&Event::Notice { message });
+        }
+        for message in list.warnings {
+            self.tell(&Event::Warning { message });
+        }
         for (task, state) in self.board.take_answered() {
             self.machine.tally_mut().forget_fruitless();
             self.journal

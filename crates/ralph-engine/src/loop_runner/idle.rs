@@ -111,7 +111,10 @@ async fn board(
     repository: &RepositoryId,
 ) -> Result<Board, LoopError> {
     let states = journal.task_states(repository, source.name()).await?;
-    Board::new(source, tasks, TaskScope::default(), states)
+    let known = journal.task_list(repository, source.name()).await?;
+    let mut board = Board::new(source, tasks, TaskScope::default(), states)?;
+    board.recall_list(known);
+    Ok(board)
 }
 
 async fn note_edits(
@@ -121,6 +124,12 @@ async fn note_edits(
     now: Timestamp,
 ) -> Result<(), LoopError> {
     let source = board.source.name().to_owned();
+    let list = board.take_list_change();
+    if let Some(ids) = &list.ids {
+        journal
+            .set_task_list(repository, &source, ids, &list.moved)
+            .await?;
+    }
     for (task, state) in board.take_answered() {
         journal
             .answer_by_edit(repository, &source, &task, &state, now)

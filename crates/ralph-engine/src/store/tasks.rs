@@ -24,6 +24,23 @@ pub trait TaskStore: Send {
         source: &str,
     ) -> Result<Vec<(String, TaskHistory)>>;
 
+    /// The ids of a source whose tasks have them from their titles, in the order of the file as it was last
+    /// known; `None` where there are none.
+    async fn task_list(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+    ) -> Result<Option<Vec<TaskId>>>;
+
+    /// Replaces that list, and gives the histories of the tasks in `moved` to their new ids.
+    async fn set_task_list(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        ids: &Vec<TaskId>,
+        moved: &[(TaskId, TaskId)],
+    ) -> Result<()>;
+
     /// Suggestions that were not taken yet.
     async fn suggestions(&mut self, repository: &RepositoryId) -> Result<Vec<Suggestion>> {
         let mut all = self.all_suggestions(repository).await?;

@@ -52,6 +52,7 @@ mod rebuilding;
 mod refusing;
 mod repairing;
 mod reporting;
+mod retitling;
 mod reverting;
 mod sandbox_hints;
 mod second_day;

@@ -294,6 +294,16 @@ pub(super) fn slug(title: &str) -> String {
     format!("{cut}-{}", short_hash(&normal))
 }
 
+/// Returns true if the id of a task is the one that its title gives.
+pub fn has_derived_id(task: &Task) -> bool {
+    let made = slug(task.text.title.trim());
+    let id = task.id.as_str();
+    let count = id
+        .strip_prefix(&made)
+        .and_then(|rest| rest.strip_prefix('-'));
+    id == made || count.is_some_and(|count| count.bytes().all(|b| b.is_ascii_digit()))
+}
+
 fn short_hash(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().take(3).fold(String::new(), |mut hex, byte| {

@@ -24,7 +24,7 @@ macro_rules! migrations {
 /// Version, description and text of each migration. Listed here instead of read by sqlx's `migrate!`:
 /// its proc macro brings a second sqlx and a second SQLite into every build, for the machine that compiles.
 #[rustfmt::skip]
-const LISTED: [(i64, &str, &str); 14] = migrations![
+const LISTED: [(i64, &str, &str); 15] = migrations![
     1 "journal" "0001_journal.sql",
     2 "quick questions" "0002_quick_questions.sql",
     3 "commands" "0003_commands.sql",
@@ -39,6 +39,7 @@ const LISTED: [(i64, &str, &str); 14] = migrations![
     14 "counted checkpoints" "0014_counted_checkpoints.sql",
     15 "costs and events" "0015_costs_and_events.sql",
     16 "task source" "0016_task_source.sql",
+    17 "task list" "0017_task_list.sql",
 ];
 
 pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {

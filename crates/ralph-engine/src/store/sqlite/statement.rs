@@ -294,5 +294,6 @@ stored! {
     KeptForecast: "a forecast",
     Stop: "why a loop stopped",
     Vec<TokenRecord>: "a call to a model",
+    Vec<TaskId>: "a list of tasks",
     KeptEvent: "an event of a loop",
 }

@@ -43,6 +43,52 @@ impl TaskStore for SqliteJournal {
         .await
     }
 
+    async fn task_list(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+    ) -> Result<Option<Vec<TaskId>>> {
+        self.first(sql!(
+            "read the list of tasks",
+            "SELECT ids FROM task_list WHERE repository_id = ? AND source = ?",
+            repository,
+            source,
+        ))
+        .await
+    }
+
+    async fn set_task_list(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        ids: &Vec<TaskId>,
+        moved: &[(TaskId, TaskId)],
+    ) -> Result<()> {
+        const WHAT: &str = "record the list of tasks";
+        let mut tx = self.begin(WHAT).await?;
+        let mut states: Vec<(&TaskId, TaskHistory)> = Vec::new();
+        for (was, is) in moved {
+            let text = "DELETE FROM task_state WHERE repository_id = ? AND source = ? AND task_id = ? RETURNING state";
+            let state = sql!(WHAT, text, repository, source, was.as_str());
+            let state: Option<TaskHistory> = state.first(&mut tx).await?;
+            states.extend(state.map(|state| (is, state)));
+        }
+        for (is, state) in &states {
+            upsert_state(&mut tx, repository, source, is.as_str(), state).await?;
+        }
+        sql!(
+            WHAT,
+            "INSERT INTO task_list (repository_id, source, ids) VALUES (?, ?, ?)
+             ON CONFLICT (repository_id, source) DO UPDATE SET ids = excluded.ids",
+            repository,
+            source,
+            json(ids)?,
+        )
+        .run(&mut tx)
+        .await?;
+        tx.commit().await
+    }
+
     async fn all_suggestions(&mut self, repository: &RepositoryId) -> Result<Vec<Suggestion>> {
         self.all(sql!(
             "list the suggestions",
