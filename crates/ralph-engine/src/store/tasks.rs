@@ -37,7 +37,7 @@ pub trait TaskStore: Send {
         &mut self,
         repository: &RepositoryId,
         source: &str,
-        ids: &Vec<TaskId>,
+        ids: &[TaskId],
         moved: &[(TaskId, TaskId)],
     ) -> Result<()>;
 

@@ -282,7 +282,7 @@ fn rank(name: &str) -> usize {
 
 /// Returns true for a name of a format's list in another spelling.
 fn own_list_name(name: &str) -> bool {
-    let mut own = Format::ALL
+    let mut own = Format::TREES
         .iter()
         .flat_map(|format| format.rules().own_lists);
     let name = plain(name);

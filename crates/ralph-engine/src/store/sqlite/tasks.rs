@@ -61,7 +61,7 @@ impl TaskStore for SqliteJournal {
         &mut self,
         repository: &RepositoryId,
         source: &str,
-        ids: &Vec<TaskId>,
+        ids: &[TaskId],
         moved: &[(TaskId, TaskId)],
     ) -> Result<()> {
         const WHAT: &str = "record the list of tasks";
@@ -82,7 +82,7 @@ impl TaskStore for SqliteJournal {
              ON CONFLICT (repository_id, source) DO UPDATE SET ids = excluded.ids",
             repository,
             source,
-            json(ids)?,
+            json(&ids.to_vec())?,
         )
         .run(&mut tx)
         .await?;
