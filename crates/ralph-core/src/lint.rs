@@ -18,7 +18,7 @@ use crate::{
     board::Board,
     task::{
         Place, Status, Task, TaskId, VerifyCommand,
-        format::{FormatWarning, WarningKind},
+        format::{FormatWarning, UnknownField, WarningKind},
         graph::Problem,
     },
 };
@@ -77,6 +77,28 @@ pub fn of_warnings<'w>(warnings: impl Iterator<Item = &'w FormatWarning>) -> Vec
     warnings.map(finding).collect()
 }
 
+/// The finding about fields of a file that mean nothing to ralph.
+pub fn of_unknown_fields(fields: &[UnknownField]) -> Option<Finding> {
+    let first = fields.first()?;
+    let rule = Rule::UnknownFields;
+    let named = |field: &UnknownField| {
+        let tasks = if field.tasks == 1 { "task" } else { "tasks" };
+        format!("`{}` ({} {tasks})", field.name, field.tasks)
+    };
+    let names: Vec<String> = fields.iter().map(named).collect();
+    Some(Finding {
+        rule,
+        severity: rule.severity(),
+        task: None,
+        place: first.first,
+        message: format!(
+            "fields that ralph does not know are told to the agent as text: {}",
+            names.join(", ")
+        ),
+        hint: rule.hint().to_owned(),
+    })
+}
+
 /// The finding about check commands that a file names while none is configured.
 pub fn of_checks(checks: &[VerifyCommand], ctx: &LintContext) -> Option<Finding> {
     if checks.is_empty() || ctx.configured_verify {
@@ -110,7 +132,8 @@ pub fn lint(board: &Board, problems: &[Problem], ctx: &LintContext) -> Vec<Findi
     findings.extend(never_ready(board));
     findings.extend(completed_containers(board));
     findings.extend(text::same_titles(&to_do));
-    findings.extend(to_do.iter().flat_map(|task| text::task(task)));
+    let habits = text::Habits::of(&to_do);
+    findings.extend(to_do.iter().flat_map(|task| text::task(task, habits)));
     findings.extend(no_verify(&to_do, ctx));
     findings.sort_by_key(|finding| (finding.task.is_some(), finding.place, finding.rule));
     findings

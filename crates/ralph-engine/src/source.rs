@@ -115,18 +115,22 @@ pub enum SourceError {
 impl Source {
     /// Reads the source at `path`; `root` is what names are relative to.
     pub fn read(path: &Path, root: &Path) -> Result<(Self, Vec<Task>), SourceError> {
+        let paths = Self::paths(path)?;
+        let files = paths.into_iter().map(|path| (path, None)).collect();
+        Self::read_files(path, root, path.is_dir(), files)
+    }
+
+    /// The files of the source at `path`: itself, or the task files of a folder.
+    pub fn paths(path: &Path) -> Result<Vec<PathBuf>, SourceError> {
         let fail = |path: &Path| {
             let path = path.to_owned();
             move |source| SourceError::Read { path, source }
         };
-        let is_folder = std::fs::metadata(path).map_err(fail(path))?.is_dir();
-        let paths = if is_folder {
-            task_files(path).map_err(fail(path))?
+        if std::fs::metadata(path).map_err(fail(path))?.is_dir() {
+            task_files(path).map_err(fail(path))
         } else {
-            vec![path.to_owned()]
-        };
-        let files = paths.into_iter().map(|path| (path, None)).collect();
-        Self::read_files(path, root, is_folder, files)
+            Ok(vec![path.to_owned()])
+        }
     }
 
     /// Reads the same source from other files; those with bytes are not read from disk. It is for looking at,

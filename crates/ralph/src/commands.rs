@@ -169,7 +169,7 @@ subcommands! {
         /// Print the prompts for the agents of an artefacts project
         Prompt(prompt::Args => run in project; reads),
         /// Check the tasks for problems before agents work on them
-        Lint(lint::Args => run in project; reads),
+        Lint(lint::Args => run in project; asks),
         /// Verify a commit with the configured commands, in a fresh layer or a clean clone
         Verify(verify::Args => run; writes),
         /// Check the machine, the repository, the journal and the agent

@@ -9,6 +9,8 @@ pub enum Severity {
     Error,
     /// It can, and the result is likely to be worse for it.
     Warning,
+    /// Worth knowing, and nothing is wrong with it.
+    Note,
 }
 
 named! {
@@ -40,6 +42,7 @@ named! {
         UnknownStatus = "unknown-status",
         NotRead = "not-read",
         ChecksNotUsed = "checks-not-used",
+        UnknownFields = "unknown-fields",
     }
 }
 
@@ -54,7 +57,7 @@ impl Rule {
     }
 
     fn about(self) -> (Severity, &'static str) {
-        use Severity::{Error, Warning};
+        use Severity::{Error, Note, Warning};
         match self {
             Self::DuplicateId => (Error, "give each task an id of its own"),
             Self::UnknownDependency => (Error, "correct the id, or take the dependency out"),
@@ -122,6 +125,10 @@ impl Rule {
             Self::ChecksNotUsed => (
                 Warning,
                 "put them under `verification.commands` in ralph.yaml; `ralph init` does so",
+            ),
+            Self::UnknownFields => (
+                Note,
+                "nothing, or rename one that is meant as a field of docs/tasks.md",
             ),
             Self::NotRead => (
                 Warning,

@@ -43,11 +43,16 @@ fn rules(tasks: Vec<Task>) -> Vec<(String, &'static str)> {
         .collect()
 }
 
+/// The rules that say something about a task among others that are as they should be.
 fn trips(task: Task) -> Vec<&'static str> {
-    rules(vec![task])
-        .into_iter()
-        .map(|(_, rule)| rule)
-        .collect()
+    let mut tasks = vec![task];
+    for other in ["other-1", "other-2"] {
+        let mut made = good(other);
+        made.text.title = format!("Write {other}");
+        tasks.push(made);
+    }
+    let found = rules(tasks).into_iter();
+    found.map(|(_, rule)| rule).collect()
 }
 
 #[test]
@@ -231,6 +236,50 @@ fn a_task_without_any_file_is_reported_unless_it_changes_none() {
     let mut listed = bare;
     listed.text.files = vec!["login".to_owned()];
     assert_eq!(trips(listed), [""; 0]);
+}
+
+#[test]
+fn what_no_task_of_a_list_has_is_not_missed_in_each() {
+    let bare = |id: &str| {
+        let mut made = good(id);
+        made.text.title = format!("Show {id} to a user");
+        made.text.description = "Users sign in with e-mail and password.".to_owned();
+        made.text.acceptance = Vec::new();
+        made
+    };
+    assert_eq!(rules(vec![bare("a"), bare("b"), good("c")]), []);
+    let said: Vec<&str> = rules(vec![bare("a"), good("b"), good("c")])
+        .into_iter()
+        .filter(|(task, _)| task == "a")
+        .map(|(_, rule)| rule)
+        .collect();
+    assert_eq!(said, ["acceptance-missing", "no-files"]);
+    let mut verified = bare("a");
+    verified.verify = vec![VerifyCommand::Shell("make test".to_owned())];
+    let said = rules(vec![verified, good("b"), good("c")]);
+    assert!(
+        said.iter().all(|(_, rule)| *rule != "acceptance-missing"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn fields_that_ralph_does_not_know_are_one_note() {
+    let text = r#"{"userStories": [
+  {"id": "a", "title": "One", "goal": "x", "mocks": ["y"], "passes": false, "points": 3},
+  {"id": "b", "title": "Two", "mocks": ["z"], "passes": false}
+]}"#;
+    let fields = crate::task::format::unknown_fields("prd.json", 0, text.as_bytes());
+    let found = of_unknown_fields(&fields).unwrap();
+    assert_eq!(
+        (found.rule, found.severity),
+        (Rule::UnknownFields, Severity::Note)
+    );
+    assert_eq!(
+        found.message,
+        "fields that ralph does not know are told to the agent as text: `mocks` (2 tasks)"
+    );
+    assert_eq!(of_unknown_fields(&[]), None);
 }
 
 #[test]

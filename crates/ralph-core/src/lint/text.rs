@@ -21,7 +21,28 @@ const MAX_ANDS: usize = 1;
 /// Of a text that a message quotes, as many characters are shown.
 const MAX_QUOTE_CHARS: usize = 80;
 
-pub(super) fn task(task: &Task) -> Vec<Finding> {
+/// Describes what most tasks of a list have: one that lacks it is worth a word.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Habits {
+    criteria: bool,
+    files: bool,
+}
+
+impl Habits {
+    /// What more than half of several tasks have.
+    pub(super) fn of(tasks: &[&Task]) -> Self {
+        let most = |has: &dyn Fn(&TaskText) -> bool| {
+            let having = tasks.iter().filter(|task| has(&task.text)).count();
+            having * 2 > tasks.len()
+        };
+        Self {
+            criteria: most(&|text| criteria(text).next().is_some()),
+            files: most(&names_files),
+        }
+    }
+}
+
+pub(super) fn task(task: &Task, habits: Habits) -> Vec<Finding> {
     let text = &task.text;
     let title = title(text);
     let description = description(text);
@@ -34,8 +55,8 @@ pub(super) fn task(task: &Task) -> Vec<Finding> {
         .into_iter()
         .chain(description)
         .chain(context)
-        .chain(acceptance(text))
-        .chain(files(text))
+        .chain(acceptance(task, habits))
+        .chain(files(text).filter(|_| habits.files))
         .chain(size(text))
         .map(|(rule, message)| Finding::new(rule, task, message))
         .collect()
@@ -103,13 +124,14 @@ fn description(text: &TaskText) -> Option<RuleMessage> {
     })
 }
 
-fn acceptance(text: &TaskText) -> Vec<RuleMessage> {
+fn acceptance(task: &Task, habits: Habits) -> Vec<RuleMessage> {
+    let text = &task.text;
     if criteria(text).next().is_none() {
-        // A task that says nothing at all has been told so already.
-        if text.description.trim().is_empty() {
+        // A task that says nothing at all has been told so already; commands are criteria.
+        if text.description.trim().is_empty() || !task.verify.is_empty() || !habits.criteria {
             return Vec::new();
         }
-        let message = "there are no acceptance criteria".to_owned();
+        let message = "there are no acceptance criteria, as most tasks here have".to_owned();
         return vec![(Rule::AcceptanceMissing, message)];
     }
     criteria(text)
@@ -122,14 +144,17 @@ fn acceptance(text: &TaskText) -> Vec<RuleMessage> {
         .collect()
 }
 
-fn files(text: &TaskText) -> Option<RuleMessage> {
-    let is_named = !text.files.is_empty()
+fn names_files(text: &TaskText) -> bool {
+    !text.files.is_empty()
         || names_a_file(&text.title)
         || names_a_file(&text.description)
         || text.notes.as_deref().is_some_and(names_a_file)
-        || criteria(text).any(names_a_file);
-    (!is_named && text.expects_change).then(|| {
-        let message = "no file or folder is named".to_owned();
+        || criteria(text).any(names_a_file)
+}
+
+fn files(text: &TaskText) -> Option<RuleMessage> {
+    (!names_files(text) && text.expects_change).then(|| {
+        let message = "no file or folder is named, as in most tasks here".to_owned();
         (Rule::NoFiles, message)
     })
 }

@@ -52,6 +52,7 @@ pub(crate) struct Args {
 
 /// The result; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ImportReport {
     source: String,
     from: &'static str,
@@ -59,6 +60,9 @@ struct ImportReport {
     output: String,
     tasks: usize,
     moved: Vec<Moved>,
+    /// The number of comments that have no place in the new file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost_comments: Option<usize>,
     /// The file itself, where it was not written to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -88,6 +92,7 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         output: target.shown(project),
         tasks: converted.tasks,
         moved: converted.moved.clone(),
+        lost_comments: Some(converted.lost_comments).filter(|lost| *lost > 0),
         text: None,
     };
     if args.dry_run {
@@ -185,6 +190,10 @@ impl ImportReport {
             ]);
         }
         text.push_str(&table.render(output::width()));
+        if let Some(lost) = self.lost_comments {
+            let lost = count(lost, "comment", "comments");
+            text.push_str(&format!("  left out: {lost}, which have no place there\n"));
+        }
         text
     }
 }

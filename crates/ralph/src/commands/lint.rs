@@ -1,23 +1,33 @@
 //! `ralph lint`: what would make a task go wrong, said before an agent is given it.
 //!
-//! Findings go to standard output, one a line, in the form that editors take.
+//! Findings go to standard output, one a line, in the form that editors take. With `--fix` it first puts right
+//! what needs no decision, and says so.
 
-use std::{fmt::Display, path::PathBuf, process::ExitCode};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use ralph_core::{
     board::Board,
-    lint::{Finding, LintContext, Severity, lint, of_checks, of_warnings},
+    lint::{Finding, LintContext, Severity, lint, of_checks, of_unknown_fields, of_warnings},
     sanitize::one_line,
-    task::{TaskId, format::FormatError, graph::Graph},
+    task::{
+        TaskId,
+        format::{self, FormatError},
+        graph::Graph,
+    },
 };
 use ralph_engine::{
     loop_runner::check_configured_paths,
-    source::{Source, SourceError},
+    plain_file,
+    source::{Source, SourceError, write_atomically},
 };
 use serde::Serialize;
 
 use crate::{
-    commands::run::explain,
+    commands::{CommandAccess, run::explain},
     error::CommandError,
     output,
     project::{Project, SourceUse},
@@ -36,6 +46,20 @@ pub(crate) struct Args {
     /// Exit with 2 on warnings too
     #[arg(long)]
     deny_warnings: bool,
+
+    /// First write ids where tasks have none or one that is taken, and correct misspelled statuses
+    #[arg(long)]
+    fix: bool,
+
+    /// With --fix: say what would be written, and write nothing
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
+}
+
+impl Args {
+    pub(crate) fn access(&self) -> CommandAccess {
+        CommandAccess::writes_unless(!self.fix || self.dry_run)
+    }
 }
 
 /// What was found; the JSON form is a contract (docs/json.md).
@@ -45,10 +69,30 @@ struct LintReport {
     tasks: usize,
     errors: usize,
     warnings: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    notes: usize,
+    /// Values that `--fix` put right, or would.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixes: Vec<ShownFix>,
     /// Says for each file without the usual shape what was taken for its tasks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reading: Vec<String>,
     findings: Vec<Shown>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+#[derive(Debug, Serialize)]
+struct ShownFix {
+    file: String,
+    line: usize,
+    column: usize,
+    task: String,
+    message: String,
+    /// False where it was only asked for.
+    written: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -66,8 +110,18 @@ struct Shown {
 
 pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     check_configured_paths(project.config(), project.root()).map_err(explain)?;
-    let path = project.source_path(args.source.as_deref(), SourceUse::Look("ralph lint"))?;
-    let report = match Source::read(&path, project.root()) {
+    let usage = if args.fix && !args.dry_run {
+        SourceUse::Work("ralph lint --fix")
+    } else {
+        SourceUse::Look("ralph lint")
+    };
+    let path = project.source_path(args.source.as_deref(), usage)?;
+    let fixes = if args.fix {
+        fix(project, &path, args.dry_run)?
+    } else {
+        Vec::new()
+    };
+    let mut report = match Source::read(&path, project.root()) {
         Ok((source, tasks)) => {
             let (graph, problems) = Graph::build(tasks);
             let board = Board::of_all(graph);
@@ -77,6 +131,7 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
             let mut findings = of_warnings(source.warnings());
             let files = source.files().iter();
             findings.extend(files.filter_map(|file| of_checks(&file.checks, &context)));
+            findings.extend(unknown_fields(&source));
             findings.extend(lint(&board, &problems, &context));
             LintReport::new(&source, board.graph().tasks().len(), findings)
         }
@@ -84,9 +139,49 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         Err(SourceError::Format(error)) => LintReport::of_file(&project.shown(&path), error),
         Err(error) => return Err(CommandError::user(error)),
     };
+    report.fixes = fixes;
     output::show(args.json, &report, || report.render())?;
     let fails = report.errors > 0 || (args.deny_warnings && report.warnings > 0);
     Ok(ExitCode::from(if fails { 2 } else { 0 }))
+}
+
+/// Puts right what needs no decision in the files of a source.
+fn fix(project: &Project, path: &Path, dry_run: bool) -> Result<Vec<ShownFix>, CommandError> {
+    let mut fixes = Vec::new();
+    for path in Source::paths(path).map_err(CommandError::user)? {
+        let name = project.shown(&path);
+        let bytes = plain_file::read(&path)
+            .map_err(|error| CommandError::user(format!("can't read {name}: {error}")))?;
+        // What is wrong with a file that can't be read is a finding.
+        let Ok(fixed) = format::fix(&name, &bytes) else {
+            continue;
+        };
+        if fixed.changes.is_empty() {
+            continue;
+        }
+        if !dry_run {
+            write_atomically(&path, &fixed.bytes).map_err(CommandError::user)?;
+        }
+        fixes.extend(fixed.changes.into_iter().map(|change| ShownFix {
+            file: name.clone(),
+            line: change.place.line,
+            column: change.place.column,
+            task: change.task.to_string(),
+            message: change.message,
+            written: !dry_run,
+        }));
+    }
+    Ok(fixes)
+}
+
+fn unknown_fields(source: &Source) -> Vec<Finding> {
+    let files = source.files().iter().enumerate();
+    let findings = files.filter_map(|(index, file)| {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        let fields = format::unknown_fields(&file.name, index, file.bytes());
+        of_unknown_fields(&fields)
+    });
+    findings.collect()
 }
 
 impl LintReport {
@@ -139,6 +234,8 @@ impl LintReport {
             tasks,
             errors: of(Severity::Error),
             warnings: of(Severity::Warning),
+            notes: of(Severity::Note),
+            fixes: Vec::new(),
             reading: Vec::new(),
             findings,
         }
@@ -146,6 +243,12 @@ impl LintReport {
 
     fn render(&self) -> String {
         let mut text = String::new();
+        for fix in &self.fixes {
+            text.push_str(&fix.render());
+        }
+        if !self.fixes.is_empty() {
+            text.push('\n');
+        }
         for finding in &self.findings {
             text.push_str(&finding.render());
         }
@@ -166,7 +269,28 @@ impl LintReport {
         }
         let errors = count(self.errors, "error", "errors");
         let warnings = count(self.warnings, "warning", "warnings");
-        format!("{}: {tasks}, {errors}, {warnings}\n", self.source)
+        let notes = match self.notes {
+            0 => String::new(),
+            notes => format!(", {}", count(notes, "note", "notes")),
+        };
+        format!("{}: {tasks}, {errors}, {warnings}{notes}\n", self.source)
+    }
+}
+
+impl ShownFix {
+    fn render(&self) -> String {
+        let done = if self.written { "fixed" } else { "would fix" };
+        let done = paint(Tone::Good, done);
+        let Self {
+            file,
+            line,
+            column,
+            task,
+            message,
+            ..
+        } = self;
+        let message = one_line(message, usize::MAX);
+        format!("{done} {file}:{line}:{column}: task {task}: {message}\n")
     }
 }
 
@@ -190,6 +314,7 @@ pub(crate) fn label(severity: Severity, rule: impl Display) -> String {
     let (tone, word) = match severity {
         Severity::Error => (Tone::Bad, "error"),
         Severity::Warning => (Tone::Careful, "warning"),
+        Severity::Note => (Tone::Faint, "note"),
     };
     paint(tone, &format!("{word}[{rule}]"))
 }

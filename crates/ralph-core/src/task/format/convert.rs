@@ -2,10 +2,11 @@
 //! under `x-ralph`, and taken from there on the way back.
 //!
 //! Each field stands under the name that the other format's own tools look for. Fields that all
-//! formats read under one name, and those that ralph does not know, are taken over as they are. The
-//! comments, anchors and spacing of a file are no fields and are not. Must never give back a text
+//! formats read under one name, and those that ralph does not know, are taken over as they are. Comments go
+//! along from YAML to YAML; anchors and spacing of a file are no fields and do not. Must never give back a text
 //! that it has not read again and compared, there and back.
 
+mod comments;
 mod header;
 mod load;
 mod named;
@@ -30,6 +31,8 @@ pub struct Converted {
     pub tasks: usize,
     /// Tells what stands under another name now.
     pub moved: Vec<Moved>,
+    /// The number of comments that found no place.
+    pub lost_comments: usize,
 }
 
 /// The file in another format or another syntax.
@@ -92,11 +95,22 @@ fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> Forma
         // Its fields are the earlier ones, or what was made of them since.
         ConversionRoute::Nowhere | ConversionRoute::Back => {}
     }
+    let moved = moved(&doc, &there);
+    let commented = match (parse_tree(file_name, bytes)?, syntax) {
+        (Some(tree), Syntax::Yaml) => comments::carry(&tree, text),
+        (Some(tree), Syntax::Json | Syntax::Markdown | Syntax::JsonLines) => comments::Commented {
+            lost: comments::count(&tree),
+            text,
+        },
+        (None, _) => comments::Commented { lost: 0, text },
+    };
+    check(&before, &commented.text, to, syntax)?;
     Ok(Converted {
         from: doc.format,
         tasks: doc.tasks.len(),
-        moved: moved(&doc, &there),
-        text,
+        moved,
+        text: commented.text,
+        lost_comments: commented.lost,
     })
 }
 
@@ -114,6 +128,7 @@ fn from_named(before: &Document, to: Format, syntax: Syntax) -> FormatResult<Con
         from: before.format,
         tasks: before.tasks.len(),
         moved: Vec::new(),
+        lost_comments: 0,
     })
 }
 

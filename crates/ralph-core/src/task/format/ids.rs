@@ -320,6 +320,7 @@ pub(super) fn resolve(
     tasks: &mut [Task],
     warnings: &mut Vec<FormatWarning>,
 ) {
+    warn_of_links(tree, layout, tasks, warnings);
     if tasks.iter().all(|task| task.links.depends_on.is_empty()) {
         return;
     }
@@ -335,6 +336,61 @@ pub(super) fn resolve(
             for (offset, message) in take_words(tree, &fields, task, &known, lenient) {
                 notices.add(WarningKind::OddValue, offset, message);
             }
+            warnings.extend(notices.take(Some(&task.id), task.place));
+        }
+    }
+}
+
+/// Names of members that may name other tasks without an order between them.
+const RELATIONS: &[&str] = &[
+    "related",
+    "relatedTo",
+    "related_to",
+    "seeAlso",
+    "see_also",
+    "duplicates",
+];
+
+/// Warns of members that name other tasks of the file and are not read as dependencies.
+fn warn_of_links(
+    tree: &Tree<'_>,
+    layout: &Layout,
+    tasks: &[Task],
+    warnings: &mut Vec<FormatWarning>,
+) {
+    // A number can mean anything.
+    let telling = |id: &TaskId| {
+        id.as_str()
+            .bytes()
+            .any(|b| !b.is_ascii_digit() && b != b'.')
+    };
+    let known: HashSet<&str> = tasks
+        .iter()
+        .filter(|task| telling(&task.id))
+        .map(|task| task.id.as_str())
+        .collect();
+    for (task, at) in tasks.iter().zip(&layout.tasks) {
+        for (key, value) in tree.members(*at) {
+            let name = tree.text(key);
+            let is_links = matches!(tree.kind(value), Kind::Text | Kind::List)
+                && Field::of(&name).is_none()
+                && !layout.is_inner(value)
+                && !RELATIONS.contains(&&*name)
+                && !OTHER_NAMES.contains(&&*name);
+            if !is_links {
+                continue;
+            }
+            let mut texts = Vec::new();
+            let is_read = read::loose_ids(tree, value, &mut texts).is_ok();
+            let names = |text: &String| known.contains(text.as_str()) && *text != task.id.as_str();
+            if !is_read || texts.is_empty() || !texts.iter().all(names) {
+                continue;
+            }
+            let shown = shorten(&texts.join(", "), 60);
+            let message =
+                format!("`{name}` names other tasks ({shown}) and is not read: it sets no order");
+            let notices = Notices::default();
+            notices.add(WarningKind::NotRead, tree.start(value), message);
             warnings.extend(notices.take(Some(&task.id), task.place));
         }
     }

@@ -3,11 +3,11 @@
 
 use super::error::line_column;
 use super::fields::Field;
-use super::layout::Layout;
+use super::layout::{self, Layout};
 use super::status::Vocabulary;
-use super::tree::{At, Tree};
+use super::tree::{At, Kind, Tree};
 use super::warning::{FormatWarning, Notices, WarningKind};
-use super::{ids, looks};
+use super::{ids, looks, parse_tree, story};
 use crate::task::Place;
 
 /// The sentence, such as "tasks: `features[].userStories`, 55 leaves in 12 features; done: `passes`". `None`
@@ -115,4 +115,48 @@ pub(super) fn not_read(tree: &Tree<'_>, layout: &Layout, file: u32) -> Vec<Forma
         ..Place::default()
     };
     notices.take(None, place)
+}
+
+/// A field of tasks that means nothing to ralph and whose text an agent is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownField {
+    pub name: String,
+    /// The number of tasks that have it.
+    pub tasks: usize,
+    pub first: Place,
+}
+
+/// The fields with text that ralph does not know, in the order of the file. Empty where the file can't be read.
+pub fn unknown_fields(file_name: &str, file: u32, bytes: &[u8]) -> Vec<UnknownField> {
+    let mut found: Vec<UnknownField> = Vec::new();
+    let Ok(Some(tree)) = parse_tree(file_name, bytes) else {
+        return found;
+    };
+    let Ok(layout) = layout::detect(&tree) else {
+        return found;
+    };
+    for (position, task) in layout.tasks.iter().enumerate() {
+        if !layout.is_leaf(position) || tree.kind(*task) != Kind::Map {
+            continue;
+        }
+        for (key, value) in tree.members(*task) {
+            let name = tree.text(key);
+            if !story::is_told_by_name(&tree, &layout, &name, value) {
+                continue;
+            }
+            match found.iter_mut().find(|known| known.name == name) {
+                Some(known) => known.tasks += 1,
+                None => found.push(UnknownField {
+                    name: name.into_owned(),
+                    tasks: 1,
+                    first: Place {
+                        file,
+                        position: position as u32,
+                        offset: tree.start(key) as u32,
+                    },
+                }),
+            }
+        }
+    }
+    found
 }

@@ -434,6 +434,31 @@ pub(super) fn synonym(word: &str) -> Option<Status> {
     meant(&whole).or_else(|| meant(&first()?))
 }
 
+/// The status that a word means which is not known, but for a letter or two.
+pub(super) fn misspelled(word: &str) -> Option<Status> {
+    const CLOSE: f64 = 0.93;
+    if synonym(word).is_some() {
+        return None;
+    }
+    let letters = word.chars().filter(|c| c.is_alphanumeric());
+    let word: String = letters.flat_map(char::to_lowercase).collect();
+    let known = SYNONYMS
+        .iter()
+        .flat_map(|(status, words)| words.split_whitespace().map(move |known| (*status, known)));
+    let long = known.filter(|(_, known)| known.len() > 3 && word.len() > 3);
+    let scored = long.map(|(status, known)| (strsim::jaro_winkler(known, &word), status, known));
+    let near: Vec<_> = scored
+        .filter(|(score, _, known)| {
+            *score >= CLOSE && strsim::damerau_levenshtein(known, &word) <= 2
+        })
+        .collect();
+    let first = near.iter().max_by(|a, b| a.0.total_cmp(&b.0))?.1;
+    // Two that mean different things leave it open.
+    near.iter()
+        .all(|(_, status, _)| *status == first)
+        .then_some(first)
+}
+
 /// The allowed word that was probably meant.
 pub(super) fn nearest(format: Format, word: &str) -> Option<&'static str> {
     let rules = format.rules();

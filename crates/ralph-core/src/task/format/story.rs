@@ -6,6 +6,7 @@
 use super::Format;
 use super::error::FormatResult;
 use super::fields::{DONE_LIKE, Field, Fields};
+use super::layout::Layout;
 use super::looks::Looks;
 use super::tree::{At, Kind, Tree};
 use super::warning::{Notices, WarningKind};
@@ -357,6 +358,12 @@ impl Story<'_, '_> {
                 let offset = self.tree.start(value);
                 self.of.notices.add(WarningKind::NotRead, offset, message);
             }
+            if is_skip_like(&name, self.tree.kind(value)) {
+                let message =
+                    format!("`{name}` is not read: it does not say that the task is skipped");
+                let offset = self.tree.start(value);
+                self.of.notices.add(WarningKind::NotRead, offset, message);
+            }
             self.warn_of_parts(&name, value);
             let skip = known
                 || plain
@@ -394,6 +401,18 @@ pub(super) const MAX_OTHER_TEXT: usize = 8_000;
 /// Stands where text was left out.
 pub(super) const CUT: &str = "… (cut; the rest is in the task file)";
 
+/// Returns true for a flag that sounds as if the task were not to be done.
+fn is_skip_like(name: &str, kind: Kind) -> bool {
+    match kind {
+        Kind::True => [
+            "disabled", "paused", "onHold", "on_hold", "inactive", "obsolete",
+        ]
+        .contains(&name),
+        Kind::False => ["enabled", "active", "inScope", "in_scope"].contains(&name),
+        Kind::Null | Kind::Number | Kind::Text | Kind::List | Kind::Map => false,
+    }
+}
+
 /// Returns true for names of what is recorded about a task, not asked for.
 fn is_record(name: &str) -> bool {
     let ends = ["At", "_at", "Date", "_date"];
@@ -401,6 +420,15 @@ fn is_record(name: &str) -> bool {
         name,
         "x-ralph" | "<<" | "history" | "log" | "commit" | "sha" | "$schema"
     ) || ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Returns true for a member of a task that is told to an agent under its own name.
+pub(super) fn is_told_by_name(tree: &Tree<'_>, layout: &Layout, name: &str, value: At) -> bool {
+    Field::of_member(tree, name, value).is_none()
+        && !layout.is_inner(value)
+        && !is_record(name)
+        && !looks::HEADLINES.contains(&name)
+        && read::has_text(tree, value)
 }
 
 fn is_blank(text: &str) -> bool {

@@ -3,7 +3,10 @@
 
 mod appending;
 mod errors;
+mod fixing;
+mod mutations;
 mod named;
+mod promises;
 mod properties;
 mod putting_back;
 mod shapes;
@@ -12,8 +15,17 @@ mod wild;
 mod writing;
 mod writing_yaml;
 
+/// What `promises` asks of the formats: it is also part of the programs in `fuzz/`.
+mod api {
+    pub(super) use crate::task::{
+        Status, Task,
+        format::{Change, Edit, Format, Syntax, apply, convert, fix, parse, undo_tampering},
+    };
+}
+
 use super::{Change, Document, Edit, apply, parse};
 use crate::task::{Status, TaskId};
+use wild::samples;
 
 fn read(file: &str, text: &str) -> Document {
     parse(file, 0, text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -59,4 +71,12 @@ fn diff<'a>(old: &'a str, new: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
         old[head..old.len() - tail].to_vec(),
         new[head..new.len() - tail].to_vec(),
     )
+}
+
+/// The id and the text of each task.
+fn leaves_text(document: &Document) -> Vec<(String, String)> {
+    let tasks = document.tasks.iter();
+    tasks
+        .map(|task| (task.id.to_string(), task.text.description.clone()))
+        .collect()
 }

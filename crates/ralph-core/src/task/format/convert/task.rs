@@ -115,8 +115,19 @@ fn rewrite(
 ) -> Members {
     let mut out = Members::new();
     let mut done = Vec::new();
+    // A title and a name beside it have the same names in all formats.
+    let titles = members_of(members, Part::Title, from);
+    let several = titles
+        .iter()
+        .filter(|(_, value)| *value != Value::Null)
+        .count()
+        > 1;
     for (name, value) in members {
         match role((name, value), from) {
+            Role::Of(Part::Title) if several => {
+                done.push(Part::Title);
+                value::set(&mut out, name.clone(), value.clone());
+            }
             Role::Same => value::set(&mut out, name.clone(), value.clone()),
             Role::Aside => {}
             Role::Of(part) if done.contains(&part) => {}
@@ -375,8 +386,6 @@ pub(super) fn render(part: Part, said: &[(String, Value)], task: &Task, to: Form
     let rules = to.rules();
     let lacks = |field: Field| known.is_empty() && rules.requires(field);
     match part {
-        // Both have one name in all formats.
-        Part::Title if known.len() > 1 => said.to_vec(),
         Part::Title if lacks(Field::Title) => one("title", Value::text(&task.text.title)),
         Part::Title => as_said("title"),
         Part::Description if lacks(Field::Description) => {

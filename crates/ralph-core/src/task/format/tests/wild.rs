@@ -12,14 +12,14 @@ use crate::task::format::{
 use crate::task::{Status, Task};
 
 /// One file with what is expected of it, as `wild.txt` says it.
-struct Sample {
-    name: &'static str,
-    file: &'static str,
-    text: String,
+pub(super) struct Sample {
+    pub(super) name: &'static str,
+    pub(super) file: &'static str,
+    pub(super) text: String,
     expected: Vec<&'static str>,
 }
 
-fn samples() -> Vec<Sample> {
+pub(super) fn samples() -> Vec<Sample> {
     let files = [include_str!("wild.txt"), include_str!("wild_lists.txt")];
     let parts = files.iter().flat_map(|file| file.split("=== ").skip(1));
     let samples = parts.map(|part| {

@@ -288,3 +288,34 @@ fn files_from_the_wild_survive_every_way_there_and_back() {
         }
     }
 }
+
+#[test]
+fn comments_of_yaml_go_along_to_yaml() {
+    let text = "# what is left\n\nproject: shop # ours\n# the list\nuserStories:\n  # the door\n  - id: US-1 # first\n    title: \"Log # in\"\n    # how to tell\n    acceptanceCriteria:\n      - it says # 42\n      # and\n      - it ends\n    passes: false # not yet\n    note: |\n      # no comment\n  - {id: US-2, title: Log out, passes: true} # done\n# the end\n";
+    let there = to("prd.yaml", text, Format::Native, Syntax::Yaml);
+    insta::assert_snapshot!(there.text, @r##"
+    # what is left
+    project: shop # ours
+    # the list
+    tasks:
+      # the door
+      - id: US-1 # first
+        title: "Log # in"
+        # how to tell
+        acceptance:
+          - it says # 42
+          # and
+          - it ends
+        status: open # not yet
+        note: "# no comment\n"
+      - id: US-2 # done
+        title: Log out
+        status: completed
+    x-ralph:
+      from: prd
+    # the end
+    "##);
+    assert_eq!(there.lost_comments, 0);
+    let as_json = to("prd.yaml", text, Format::Native, Syntax::Json);
+    assert_eq!(as_json.lost_comments, 11);
+}
