@@ -180,3 +180,22 @@ fn what_is_no_task_file_is_refused_by_name() {
     );
     assert!(!repo.exists(".ralph"));
 }
+
+#[test]
+fn a_checklist_is_written_out_as_tasks() {
+    let repo = TestRepo::new();
+    repo.file(
+        "TODO.md",
+        "# Shop\n\n## Cart\n- [x] T1 Add the table\n- [ ] T2 Fill it (depends on T1)\n",
+    );
+    let ran = ralph(&repo, &["import", "TODO.md", "--to", "prd"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let prd = parsed(&repo.read("PRD.json"));
+    let stories = prd["userStories"].as_array().unwrap();
+    assert_eq!(stories.len(), 3);
+    assert_eq!(stories[1]["id"], "T1");
+    assert_eq!(stories[1]["passes"], true);
+    assert_eq!(stories[2]["title"], "Fill it");
+    assert_eq!(stories[2]["dependsOn"], json!(["T1"]));
+    assert_eq!(stories[2]["parentId"], "cart");
+}

@@ -141,9 +141,46 @@ fn line_at<'a>(
     Ok(IssueLine { tree, number })
 }
 
-fn is_tombstone(tree: &Tree<'_>) -> bool {
-    tree.member(0, "status")
-        .is_some_and(|at| tree.is_text(at, "tombstone"))
+/// Types of issues by which beads and tools on top of it keep records of their own.
+const RECORD_TYPES: [&str; 12] = [
+    "agent",
+    "convoy",
+    "event",
+    "gate",
+    "merge-request",
+    "message",
+    "molecule",
+    "rig",
+    "role",
+    "slot",
+    "wisp",
+    "session",
+];
+
+/// Describes an issue that is no task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LeftOut {
+    Deleted,
+    Record,
+}
+
+fn left_out(tree: &Tree<'_>) -> Option<LeftOut> {
+    let is = |name: &str, texts: &[&str]| {
+        let at = tree.member(0, name);
+        at.is_some_and(|at| texts.iter().any(|text| tree.is_text(at, text)))
+    };
+    let is_set = |name: &str| {
+        tree.member(0, name)
+            .is_some_and(|at| tree.kind(at) == Kind::True)
+    };
+    if is("status", &["tombstone"]) {
+        return Some(LeftOut::Deleted);
+    }
+    let is_record = is("issue_type", &RECORD_TYPES)
+        || is("status", &["pinned"])
+        || is_set("ephemeral")
+        || is_set("is_template");
+    is_record.then_some(LeftOut::Record)
 }
 
 fn id_of(tree: &Tree<'_>) -> FormatResult<TaskId> {
@@ -161,10 +198,15 @@ fn parse(file: &NamedFile<'_>) -> FormatResult<Document> {
     let mut warnings = Vec::new();
     let mut issues: Vec<(Task, IssueLinks)> = Vec::new();
     let mut gone: HashSet<String> = HashSet::new();
+    let (mut deleted, mut records) = (0, 0);
     for line in lines(file.text) {
         let line = line?;
         let id = id_of(&line.tree)?;
-        if is_tombstone(&line.tree) {
+        if let Some(reason) = left_out(&line.tree) {
+            match reason {
+                LeftOut::Deleted => deleted += 1,
+                LeftOut::Record => records += 1,
+            }
             gone.insert(id.as_str().to_owned());
             continue;
         }
@@ -181,7 +223,7 @@ fn parse(file: &NamedFile<'_>) -> FormatResult<Document> {
         format: Format::Beads,
         syntax: Syntax::JsonLines,
         meta: Meta::default(),
-        reading: Some(reading(&tasks, gone.len())),
+        reading: Some(reading(&tasks, deleted, records)),
         checks: Vec::new(),
         warnings,
         tasks,
@@ -192,7 +234,7 @@ fn parse(file: &NamedFile<'_>) -> FormatResult<Document> {
 fn parse_loosely(file: &NamedFile<'_>) -> Vec<Task> {
     let mut warnings = Vec::new();
     let read = lines(file.text).filter_map(|line| {
-        let line = line.ok().filter(|line| !is_tombstone(&line.tree))?;
+        let line = line.ok().filter(|line| left_out(&line.tree).is_none())?;
         let id = id_of(&line.tree).ok()?;
         issue(&line.tree, &id, Place::default(), &mut Vec::new()).ok()
     });
@@ -201,7 +243,7 @@ fn parse_loosely(file: &NamedFile<'_>) -> Vec<Task> {
     issues.into_iter().map(|(task, _)| task).collect()
 }
 
-/// What an issue says about others.
+/// The links of an issue to others.
 #[derive(Default)]
 struct IssueLinks {
     parent: Option<TaskId>,
@@ -309,7 +351,7 @@ fn link(
     }
 }
 
-fn reading(tasks: &[Task], gone: usize) -> String {
+fn reading(tasks: &[Task], deleted: usize, records: usize) -> String {
     let parents: HashSet<&TaskId> = tasks
         .iter()
         .filter_map(|task| task.links.parent_id.as_ref())
@@ -335,8 +377,10 @@ fn reading(tasks: &[Task], gone: usize) -> String {
         }
     };
     said.push_str("; done: `closed`");
-    if gone > 0 {
-        said.push_str(&format!("; {} left out", count(gone, "deleted issue")));
+    for (number, noun) in [(deleted, "deleted issue"), (records, "record")] {
+        if number > 0 {
+            said.push_str(&format!("; {} left out", count(number, noun)));
+        }
     }
     said
 }

@@ -521,7 +521,7 @@ fn runs_checks(title: &str) -> bool {
         })
 }
 
-/// What a file says around its tasks.
+/// The statements of a file around its tasks.
 #[derive(Default)]
 struct Front {
     meta: Meta,

@@ -118,7 +118,7 @@ pub(super) struct NamedFormat {
 /// A file of such a format.
 pub(super) struct NamedFile<'a> {
     pub(super) name: &'a str,
-    /// What the places of its tasks say.
+    /// The index of the file in the places of its tasks.
     pub(super) index: u32,
     /// The whole text, a byte-order mark included.
     pub(super) text: &'a str,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::super::error::{Fault, FormatResult};
 use super::super::warning::{Notices, WarningKind};
 use super::line::{self, LineKind, MarkdownLines};
-use super::mark::{self, MarkAt, MarkKind, MarkSays, Marks};
+use super::mark::{self, ChecklistMarks, MarkAt, MarkKind, MarkSays};
 use super::outline::{self, BodyLine, NodeKind, Outline};
 use super::section::{self, SectionKind};
 use crate::task::Status;
@@ -30,7 +30,7 @@ pub(super) struct ChecklistEntry {
 pub(super) struct Checklist<'a> {
     pub(super) lines: MarkdownLines<'a>,
     pub(super) outline: Outline,
-    pub(super) marks: Marks,
+    pub(super) marks: ChecklistMarks,
     pub(super) entries: Vec<ChecklistEntry>,
     /// The heading that is the title of the file.
     pub(super) title: Option<usize>,
@@ -54,7 +54,7 @@ pub(super) fn read<'a>(
     let outline = outline::build(&lines.lines, kind);
     let mut list = Checklist {
         title: title_of(&outline),
-        marks: Marks::new(kind, legend, is_kiro),
+        marks: ChecklistMarks::new(kind, legend, is_kiro),
         lines,
         outline,
         entries: Vec::new(),
@@ -84,11 +84,14 @@ fn kind_of(lines: &MarkdownLines<'_>) -> Option<MarkKind> {
     if has_brackets {
         return Some(MarkKind::Brackets);
     }
-    let mut pictures = lines.lines.iter().filter_map(|line| match &line.kind {
-        LineKind::Item(item) => item.picture.as_ref(),
+    // Pictures are common in texts: they are marks only if every item of the list has one.
+    let items = lines.lines.iter().filter_map(|line| match &line.kind {
+        LineKind::Item(item) if line.indent < 2 => Some(item.picture.is_some()),
         _ => None,
     });
-    pictures.next().map(|_| MarkKind::Pictures)
+    let items: Vec<bool> = items.collect();
+    let are_marks = !items.is_empty() && items.iter().all(|has_picture| *has_picture);
+    are_marks.then_some(MarkKind::Pictures)
 }
 
 /// The fault of a text without checkboxes.
@@ -318,7 +321,7 @@ impl Checklist<'_> {
             );
             notices.add(WarningKind::NotRead, *first, message);
         }
-        let pictures = Marks::new(MarkKind::Pictures, BTreeMap::new(), false);
+        let pictures = ChecklistMarks::new(MarkKind::Pictures, BTreeMap::new(), false);
         let items = self.lines.lines.iter().filter_map(|line| match &line.kind {
             LineKind::Item(item) => Some((line.start, item.picture.as_ref()?)),
             _ => None,

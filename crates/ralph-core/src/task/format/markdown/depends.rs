@@ -1,4 +1,4 @@
-//! What people write about the order of items: "(depends on: ST-001)", "blocked by T001-T003", "after 1.2".
+//! The words that people use for the order of items: "(depends on: ST-001)", "blocked by T001-T003", "after 1.2".
 
 use std::collections::HashMap;
 

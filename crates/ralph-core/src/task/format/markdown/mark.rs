@@ -17,12 +17,12 @@ pub(super) struct MarkAt {
     pub(super) mark: String,
 }
 
-/// Marks that mean done beside `x`.
+/// ChecklistMarks that mean done beside `x`.
 const DONE: [char; 5] = ['✓', '✔', '✅', '☑', '🗹'];
 /// Letters that look like `x`.
 const LIKE_X: [char; 3] = ['х', 'Х', '×'];
 
-/// Marks with several meanings, and the one that is taken.
+/// ChecklistMarks with several meanings, and the one that is taken.
 const OTHER: [(char, Status); 18] = [
     ('~', Status::InProgress),
     ('/', Status::InProgress),
@@ -121,7 +121,7 @@ pub(super) enum MarkKind {
 
 /// The marks of a file: what they mean, and which of them it uses.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct ChecklistMarks {
     pub(super) kind: MarkKind,
     legend: BTreeMap<String, Status>,
     /// The marks that it uses, in the order of the file.
@@ -130,7 +130,7 @@ pub(super) struct Marks {
     is_kiro: bool,
 }
 
-/// What a mark says, and if others may read it in another way.
+/// The meaning of a mark, and if others may read it in another way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MarkSays {
     Plainly(Status),
@@ -145,7 +145,7 @@ impl MarkSays {
     }
 }
 
-impl Marks {
+impl ChecklistMarks {
     pub(super) fn new(kind: MarkKind, legend: BTreeMap<String, Status>, is_kiro: bool) -> Self {
         Self {
             kind,

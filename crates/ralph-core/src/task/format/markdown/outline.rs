@@ -85,7 +85,7 @@ struct OpenItem {
     is_criteria: bool,
 }
 
-struct Builder<'l, 'a> {
+struct OutlineBuilder<'l, 'a> {
     lines: &'l [MarkdownLine<'a>],
     kind: MarkKind,
     outline: Outline,
@@ -99,7 +99,7 @@ struct Builder<'l, 'a> {
 }
 
 pub(super) fn build(lines: &[MarkdownLine<'_>], kind: MarkKind) -> Outline {
-    let mut builder = Builder {
+    let mut builder = OutlineBuilder {
         lines,
         kind,
         outline: Outline::default(),
@@ -115,7 +115,7 @@ pub(super) fn build(lines: &[MarkdownLine<'_>], kind: MarkKind) -> Outline {
     builder.outline
 }
 
-impl Builder<'_, '_> {
+impl OutlineBuilder<'_, '_> {
     fn add(&mut self, at: usize) {
         let line = &self.lines[at];
         match &line.kind {
@@ -221,6 +221,9 @@ impl Builder<'_, '_> {
             let said = label::of(&line.text[content..]);
             let is_criteria = said
                 .is_some_and(|label| label.kind == LabelKind::Acceptance && label.rest.is_empty());
+            if self.kind == MarkKind::Brackets && mark_is_hidden(&line.text[content..]) {
+                self.outline.unread.push(line.start);
+            }
             self.add_body(at, content);
             self.open.push(OpenItem {
                 indent: line.indent,
@@ -281,7 +284,7 @@ impl Builder<'_, '_> {
 
     fn add_text(&mut self, at: usize) {
         let line = &self.lines[at];
-        if has_box(&line.text) {
+        if begins_with_box(&line.text) {
             self.outline.unread.push(line.start);
         }
         self.close_for(line.indent, at);
@@ -299,6 +302,7 @@ impl Builder<'_, '_> {
             && is_text
             && self.goes_on
             && said.is_none()
+            && !is_whole(&self.outline.nodes[node].text)
             && self.outline.nodes[node].body.is_empty()
             && self.open.last().is_some_and(|open| open.node.is_some())
         {
@@ -368,6 +372,28 @@ fn in_file(mark: MarkAt, start: usize) -> MarkAt {
         end: mark.end + start,
         mark: mark.mark,
     }
+}
+
+/// Returns true if a text does not go on in the next line: it ends a sentence, or begins with a title in bold.
+fn is_whole(text: &str) -> bool {
+    let bold = text.strip_prefix("**");
+    text.ends_with(['.', ':', '!', '?']) || bold.is_some_and(|rest| rest.contains("**"))
+}
+
+/// Returns true if a plain checkbox stands behind marks of emphasis.
+fn mark_is_hidden(text: &str) -> bool {
+    let inner = text.trim_start_matches(['*', '_', '~']);
+    let mut plain = ["[ ] ", "[x] ", "[X] "].iter();
+    inner.len() < text.len() && plain.any(|plain| inner.starts_with(plain))
+}
+
+/// Returns true if a line, or a cell of a table, begins with a plain checkbox.
+fn begins_with_box(text: &str) -> bool {
+    let is_lead = |c: char| c.is_ascii_digit() || " \t>-*+_~.)".contains(c);
+    let mut cells = text.split('|').map(|cell| cell.trim_start_matches(is_lead));
+    let plain = ["[ ]", "[x]", "[X]"];
+    let begins = |cell: &str| plain.iter().any(|plain| cell.starts_with(plain));
+    cells.any(begins) && has_box(text)
 }
 
 /// Returns true if a text has a plain checkbox in it, code aside.

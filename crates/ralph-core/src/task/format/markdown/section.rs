@@ -4,15 +4,15 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SectionKind {
     Work,
-    /// What is done already.
+    /// Work that is done already.
     Completed,
-    /// What is not to be done.
+    /// Work that is not to be done.
     OutOfScope,
     /// Samples of how the list is written.
     Sample,
     /// Explains the marks.
     Legend,
-    /// What has to hold in the end.
+    /// Statements that have to hold in the end.
     Criteria,
     /// Remarks.
     Notes,

@@ -10,7 +10,7 @@ use super::section::{self, SectionKind};
 use super::written_id::{self, IdEvidence};
 use crate::task::VerifyCommand;
 
-/// What an item says.
+/// The parts of an item's text.
 #[derive(Debug, Default)]
 pub(super) struct ItemText {
     pub(super) id: Option<String>,

@@ -57,7 +57,7 @@ impl IdEvidence {
     }
 }
 
-/// What looks like an id at the beginning of a text.
+/// A word that looks like an id at the beginning of a text.
 struct IdToken<'a> {
     text: &'a str,
     letters: &'a str,
