@@ -355,6 +355,23 @@ impl ReadChecklist<'_> {
             }
             names.add(&ids::slug(&said.title), n);
         }
+        // What stands before a colon or a dash is how people call a task, if no other is called so.
+        let mut short: HashMap<String, Vec<usize>> = HashMap::new();
+        for (n, said) in self.texts.iter().enumerate() {
+            let ends = [": ", " - ", " – ", " — "].iter();
+            let end = ends.filter_map(|mark| said.title.find(mark)).min();
+            if let Some(end) = end {
+                let name = ids::slug(&said.title[..end]);
+                short.entry(name).or_default().push(n);
+            }
+        }
+        for (name, tasks) in short {
+            if let [task] = tasks[..]
+                && !names.has(&name)
+            {
+                names.add(&name, task);
+            }
+        }
         let parent = |at: usize| self.list.entries[at].parent;
         let is_above = |above: usize, of: usize| {
             std::iter::successors(parent(of), |at| parent(*at)).any(|at| at == above)

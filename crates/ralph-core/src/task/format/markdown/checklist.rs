@@ -288,9 +288,15 @@ impl Checklist<'_> {
         }
         for (mark, count, offset, status) in seen {
             let (shown, tasks) = (self.marks.shown(mark), tasks(count));
+            let other = if status == Status::InProgress {
+                Status::Skipped
+            } else {
+                Status::InProgress
+            };
             let message = format!(
-                "{shown} counts as {status} ({tasks}); a line such as \"{} = in progress\" in the file says otherwise",
-                shown.trim_matches('`')
+                "{shown} counts as {status} ({tasks}); a line such as \"{} = {}\" in the file says otherwise",
+                shown.trim_matches('`'),
+                other.as_str().replace('_', " ")
             );
             notices.add(WarningKind::UnknownStatus, offset, message);
         }

@@ -93,6 +93,10 @@ impl TaskNames {
         }
     }
 
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
     pub(super) fn add_numbered(&mut self, id: &str, task: usize) {
         if let Some((letters, number)) = numbered(id) {
             self.numbered.push((letters, number, task));
