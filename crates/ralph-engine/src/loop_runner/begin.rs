@@ -230,11 +230,13 @@ impl LoopRunner {
             self.close_abandoned_loop(row).await?;
         }
         let resumed = self.take_over(interrupted, &branch).await?;
-        let mut told = match resumed {
-            Resumed::No => self.open_new_loop(stash, &branch).await?,
-            Resumed::Yes => Told::default(),
+        let told = match resumed {
+            Resumed::No => self.open_new_loop(stash, &branch, source).await?,
+            Resumed::Yes => Told {
+                notices: self.remember_source(source).await?.into_iter().collect(),
+                ..Told::default()
+            },
         };
-        told.notices.extend(self.remember_source(source).await?);
         self.derive_deciding().await?;
         notices.extend(told.warnings);
         Ok(Start {
@@ -582,6 +584,7 @@ impl LoopRunner {
         &mut self,
         stash: bool,
         wanted: &BranchRequest,
+        source: FoundBy,
     ) -> Result<Told, LoopError> {
         let mut plan = self.plan_branch(wanted).await?;
         self.loop_id = LoopId::new(uuid::Uuid::now_v7());
@@ -598,6 +601,8 @@ impl LoopRunner {
         } else {
             self.place.base.clone_from(&plan.tip);
         }
+        // Before the loop: one that is killed as it begins is found again by the choice.
+        let remembered = self.remember_source(source).await?;
         let config = self.persisted_config();
         let worktree = self.place.root.to_string_lossy().into_owned();
         let at = self.after_last_loop().await?;
@@ -614,14 +619,13 @@ impl LoopRunner {
             at,
         };
         self.journal.begin_loop(&new).await?;
-        Ok(if has_work {
-            Told {
-                notices: plan.notices,
-                warnings: plan.warnings,
-            }
-        } else {
-            Told::default()
-        })
+        let mut told = Told::default();
+        if has_work {
+            told.notices = plan.notices;
+            told.warnings = plan.warnings;
+        }
+        told.notices.extend(remembered);
+        Ok(told)
     }
 
     /// The time at which a new loop begins: now, but never before the last one. With a clock that went back,

@@ -295,6 +295,21 @@ fn prose_is_named_as_such_and_a_plan_is_offered() {
 }
 
 #[test]
+fn a_choice_is_kept_over_a_kill_and_the_loop_goes_on() {
+    for point in ["loop-begun", "agent-running", "committed"] {
+        let project = with(&[("feature_list.json", &["A", "B"])]);
+        let mut command = project.run_command(&["feature_list.json"]);
+        command.env("RALPH_FAILPOINT", point);
+        assert!(!command.status().unwrap().success(), "{point}");
+        let ran = project.run(&[]).expect(0);
+        let started = ran.one("loop_started");
+        assert_eq!(started["source"], "feature_list.json", "{point}");
+        assert_eq!(started["resumed"], true, "{point}");
+        assert_eq!(project.landed(), ["A", "B"], "{point}");
+    }
+}
+
+#[test]
 fn a_loop_that_is_resumed_is_no_choice() {
     let project = with(&[("prd.json", &["A", "B"])]);
     project.run(&["--once"]).expect(0);
