@@ -181,7 +181,14 @@ impl SpaceMeter {
 
     /// Looks once more when the programs have ended, and returns a sentence if the layer is full.
     pub fn filled_at_last(mut self) -> Option<String> {
-        match self.look(Duration::ZERO)? {
+        // A file that reached the limit of its size may have done so since the last look.
+        let is_measured = self.layer.max_file().is_some();
+        let now = if is_measured {
+            self.measure_at
+        } else {
+            Duration::ZERO
+        };
+        match self.look(now)? {
             SpaceChange::Full(sentence) | SpaceChange::Exceeded(sentence) => Some(sentence),
             SpaceChange::StillFull | SpaceChange::Freed => None,
         }

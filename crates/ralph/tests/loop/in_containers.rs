@@ -102,7 +102,7 @@ fn an_agent_in_a_container_whose_workspace_is_full_gets_errors_and_goes_on() {
     // Each writer is a child of the shell, which it tells of its end.
     let fill = "i=0; mkdir many; trap '' XFSZ; \
         while dd if=/dev/zero of=many/$i bs=1M count=1 2> /dev/null; do i=$((i+1)); done; \
-        test $i -lt 300 || exit 1; rm -r many; until echo x > A.txt; do sleep 0.05; done 2> /dev/null";
+        test $i -lt 3000 || exit 1; rm -r many; until echo x > A.txt; do sleep 0.05; done 2> /dev/null";
     let project = contained(&[story("A")])
         .script(&shell(fill))
         .env("RALPH_WORKSPACE_MAX_GB", "0.02");

@@ -130,7 +130,7 @@ fn an_agent_gets_an_error_for_a_file_that_is_too_large_and_goes_on() {
 /// Fills the workspace with small files, until none can be written.
 const MANY: &str = "i=0; mkdir many; \
     while said=$(LC_ALL=C dd if=/dev/zero of=many/$i bs=1M count=1 2>&1); do i=$((i+1)); done; \
-    said=$(echo \"$said\" | grep -o 'File too large'); test $i -lt 300 || exit 1; rm -r many";
+    said=$(echo \"$said\" | grep -o 'File too large'); test $i -lt 3000 || exit 1; rm -r many";
 
 #[test]
 fn an_agent_whose_workspace_is_full_of_small_files_gets_errors_and_goes_on() {
