@@ -286,10 +286,12 @@ impl ReadChecklist<'_> {
         });
         let mut above: Vec<usize> = above.collect();
         above.reverse();
-        let names: Vec<&str> = above
-            .iter()
-            .map(|at| self.texts[*at].title.as_str())
-            .collect();
+        let mut names: Vec<&str> = Vec::new();
+        for at in above.iter().copied().chain([n]) {
+            let node = &self.list.outline.nodes[self.list.entries[at].node];
+            names.extend(node.groups.iter().map(String::as_str));
+            names.extend((at != n).then(|| self.texts[at].title.as_str()));
+        }
         if !names.is_empty() {
             description.push_str(&format!("{PART_OF}{}", names.join(" › ")));
         }
@@ -322,7 +324,9 @@ impl ReadChecklist<'_> {
                     self.list.outline.is_heading(node) && !self.list.entries[at].is_leaf;
                 is_heading.then(|| section::priority_of(heading))?
             };
-            self.texts[at].priority.or_else(by_name)
+            let groups = self.list.outline.nodes[node].groups.iter().rev();
+            let by_group = groups.filter_map(|name| section::priority_of(name)).next();
+            self.texts[at].priority.or(by_group).or_else(by_name)
         })
     }
 

@@ -29,6 +29,8 @@ pub(super) struct OutlineNode {
     pub(super) line_end: usize,
     /// True for a checkbox below a label such as "Acceptance criteria:".
     pub(super) is_criterion: bool,
+    /// The plain items and the line in bold that a checkbox stands below, outermost first.
+    pub(super) groups: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +85,8 @@ struct OpenItem {
     node: Option<usize>,
     /// Its checkboxes are criteria of what it stands in.
     is_criteria: bool,
+    /// Its text, if it has no mark.
+    group: Option<String>,
 }
 
 struct OutlineBuilder<'l, 'a> {
@@ -93,6 +97,8 @@ struct OutlineBuilder<'l, 'a> {
     open: Vec<OpenItem>,
     /// The last label in the text of the section makes the checkboxes below it criteria.
     below_criteria: bool,
+    /// The last line of the section that stands alone in bold.
+    group: Option<String>,
     after_blank: bool,
     /// The line before is text of an item, or its first line.
     goes_on: bool,
@@ -106,6 +112,7 @@ pub(super) fn build(lines: &[MarkdownLine<'_>], kind: MarkKind) -> Outline {
         headings: Vec::new(),
         open: Vec::new(),
         below_criteria: false,
+        group: None,
         after_blank: true,
         goes_on: false,
     };
@@ -145,7 +152,7 @@ impl OutlineBuilder<'_, '_> {
 
     fn add_heading(&mut self, at: usize, level: usize, content: usize) {
         self.open.clear();
-        (self.below_criteria, self.goes_on) = (false, false);
+        (self.below_criteria, self.goes_on, self.group) = (false, false, None);
         let line = &self.lines[at];
         while self
             .headings
@@ -169,6 +176,7 @@ impl OutlineBuilder<'_, '_> {
             end: line.start + line.raw.len(),
             line_end: line.start + line.raw.len(),
             is_criterion: false,
+            groups: Vec::new(),
         };
         self.headings.push((level, self.outline.nodes.len()));
         self.outline.nodes.push(node);
@@ -229,6 +237,7 @@ impl OutlineBuilder<'_, '_> {
                 indent: line.indent,
                 node: None,
                 is_criteria: is_criteria || inside_criteria,
+                group: (!is_criteria).then(|| group_name(&line.text[content..])),
             });
             return;
         };
@@ -242,6 +251,11 @@ impl OutlineBuilder<'_, '_> {
         let parent = self.open.iter().rev().find_map(|open| open.node);
         let heading = self.headings.last().map(|(_, node)| *node);
         let is_criterion = parent.is_none() && (self.below_criteria || inside_criteria);
+        let inner = self.open.iter().rposition(|open| open.node.is_some());
+        let around = self.open[inner.map_or(0, |at| at + 1)..].iter();
+        let around = around.filter_map(|open| open.group.clone());
+        let section = self.group.clone().filter(|_| parent.is_none());
+        let groups: Vec<String> = section.into_iter().chain(around).collect();
         let number = self.outline.nodes.len();
         let mut text = text.to_owned();
         if optional.is_some() {
@@ -263,12 +277,14 @@ impl OutlineBuilder<'_, '_> {
             end,
             line_end: end,
             is_criterion,
+            groups,
         });
         self.note_end(number, end);
         self.open.push(OpenItem {
             indent: line.indent,
             node: Some(number),
             is_criteria: false,
+            group: None,
         });
     }
 
@@ -287,8 +303,13 @@ impl OutlineBuilder<'_, '_> {
         if begins_with_box(&line.text) {
             self.outline.unread.push(line.start);
         }
-        self.close_for(line.indent, at);
         let content = line.text.len() - line.text.trim_start().len();
+        let is_group = line.indent == 0 && is_group_line(line.text.trim());
+        if is_group {
+            self.open.clear();
+            self.goes_on = false;
+        }
+        self.close_for(line.indent, at);
         let said = label::of(&line.text[content..]);
         let is_text = line.kind == LineKind::Text;
         let owner = self.open.iter().rev().find_map(|open| open.node);
@@ -296,6 +317,8 @@ impl OutlineBuilder<'_, '_> {
             self.below_criteria = said
                 .as_ref()
                 .is_some_and(|label| label.kind == LabelKind::Acceptance && label.rest.is_empty());
+            let names = is_group && said.is_none();
+            self.group = names.then(|| group_name(&line.text));
         }
         // A paragraph that goes on in the next line.
         if let Some(node) = owner
@@ -372,6 +395,18 @@ fn in_file(mark: MarkAt, start: usize) -> MarkAt {
         end: mark.end + start,
         mark: mark.mark,
     }
+}
+
+/// Returns true for a short line that stands alone in bold, and names what follows.
+fn is_group_line(text: &str) -> bool {
+    let inner = text.strip_prefix("**");
+    let inner = inner.and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
+    inner.is_some_and(|inner| !inner.contains("**") && inner.chars().count() <= 80)
+}
+
+fn group_name(text: &str) -> String {
+    let name = super::text::plain(text);
+    name.trim_end_matches(':').trim().to_owned()
 }
 
 /// Returns true if a text does not go on in the next line: it ends a sentence, or begins with a title in bold.
