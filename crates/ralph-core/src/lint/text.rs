@@ -29,7 +29,7 @@ pub(super) struct Habits {
 }
 
 impl Habits {
-    /// What more than half of several tasks have.
+    /// Returns what more than half of the tasks have.
     pub(super) fn of(tasks: &[&Task]) -> Self {
         let most = |has: &dyn Fn(&TaskText) -> bool| {
             let having = tasks.iter().filter(|task| has(&task.text)).count();

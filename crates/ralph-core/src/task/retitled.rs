@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_titles_that_count_anew_follow_the_edited_one() {
+    fn equal_titles_that_are_counted_again_follow_the_edited_one() {
         assert_eq!(
             compared(&["Test", "Test", "Test"], &["Fix", "Test", "Test"]),
             one(&[("test", "fix"), ("test-2", "test"), ("test-3", "test-2")])

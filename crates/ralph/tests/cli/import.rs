@@ -199,3 +199,53 @@ fn a_checklist_is_written_out_as_tasks() {
     assert_eq!(stories[2]["dependsOn"], json!(["T1"]));
     assert_eq!(stories[2]["parentId"], "cart");
 }
+
+#[test]
+fn comments_of_yaml_stay_in_yaml_and_are_counted_where_they_can_not() {
+    let repo = TestRepo::new();
+    repo.file(
+        "stories.yaml",
+        "# ours\nuserStories:\n  # the door\n  - id: a\n    title: Log in # soon\n    passes: false\n",
+    );
+    let ran = ralph(&repo, &["import", "stories.yaml", "--to", "native"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        repo.read(".ralph/tasks/stories.yaml"),
+        "# ours\ntasks:\n  # the door\n  - id: a\n    title: Log in # soon\n    status: open\nx-ralph:\n  from: prd\n"
+    );
+    let ran = ralph(&repo, &["import", "stories.yaml", "--to", "prd"]);
+    assert!(
+        ran.text(0)
+            .contains("left out: 3 comments, which have no place there\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_list_of_taskmaster_becomes_a_native_file() {
+    let repo = TestRepo::new();
+    let tasks = json!({"master": {"tasks": [
+        {"id": 1, "title": "Set up", "status": "done", "dependencies": [], "subtasks": []},
+        {"id": 2, "title": "Build", "status": "pending", "dependencies": [1], "details": "By hand", "subtasks": [
+            {"id": 1, "title": "One", "status": "pending", "dependencies": []}
+        ]}
+    ]}});
+    repo.file("tasks.json", tasks.to_string());
+    let ran = ralph(
+        &repo,
+        &["import", "tasks.json", "--to", "native", "-o", "-"],
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    repo.file(".ralph/tasks/all.yaml", &ran.out);
+    let listed = ralph(&repo, &["tasks", "list", ".ralph/tasks/all.yaml", "--json"]).json(0);
+    let ids: Vec<_> = listed["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| (task["id"].clone(), task["status"].clone()))
+        .collect();
+    assert_eq!(
+        json!(ids),
+        json!([["1", "completed"], ["2", "open"], ["2.1", "open"]])
+    );
+}

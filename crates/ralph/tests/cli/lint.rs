@@ -145,3 +145,91 @@ fn checks_that_the_file_names_are_offered_by_lint_and_init_and_not_run() {
     let said = ralph(&repo, &["lint"]).text(0).to_owned();
     assert!(!said.contains("checks-not-used"), "{said}");
 }
+
+#[test]
+fn fix_writes_ids_and_corrects_statuses_and_nothing_else() {
+    let repo = TestRepo::new();
+    repo.file("ralph.yaml", "verification:\n  commands: [[\"true\"]]\n");
+    let text = "{\"stories\": [\n  {\"title\": \"Show the cart\", \"goal\": \"x\", \"status\": \"done\"},\n  {\"title\": \"Empty the cart\", \"status\": \"compelted\"}\n]}\n";
+    repo.file("prd.json", text);
+    let would = [
+        "prd.json:2:3: task show-the-cart: wrote its id, show-the-cart",
+        "prd.json:3:3: task empty-the-cart: wrote its id, empty-the-cart",
+        "prd.json:3:3: task empty-the-cart: its status is \"done\" instead of \"compelted\"",
+    ];
+    let ran = ralph(&repo, &["lint", "--fix", "--dry-run"]);
+    let said = ran.text(0).to_owned();
+    for line in would {
+        assert!(
+            said.contains(&format!("would fix {line}\n")),
+            "{line}\n{said}"
+        );
+    }
+    assert_eq!(repo.read("prd.json"), text);
+    let ran = ralph(&repo, &["lint", "--fix"]);
+    let said = ran.text(0).to_owned();
+    for line in would {
+        assert!(said.contains(&format!("fixed {line}\n")), "{line}\n{said}");
+    }
+    assert_eq!(
+        repo.read("prd.json"),
+        "{\"stories\": [\n  {\"title\": \"Show the cart\", \"goal\": \"x\", \"id\": \"show-the-cart\", \"status\": \"done\"},\n  {\"title\": \"Empty the cart\", \"id\": \"empty-the-cart\", \"status\": \"done\"}\n]}\n"
+    );
+    let again = ralph(&repo, &["lint", "--fix", "--json"]).json(0);
+    assert_eq!(again.get("fixes"), None);
+    repo.file("prd.json", text);
+    let shown = ralph(&repo, &["lint", "--fix", "--dry-run", "--json"]).json(0);
+    assert_eq!(
+        shown["fixes"][0],
+        json!({
+            "file": "prd.json",
+            "line": 2,
+            "column": 3,
+            "task": "show-the-cart",
+            "message": "wrote its id, show-the-cart",
+            "written": false
+        })
+    );
+    assert_eq!(ralph(&repo, &["lint", "--dry-run"]).code, 2);
+}
+
+#[test]
+fn fix_makes_a_file_with_an_id_twice_readable() {
+    let repo = TestRepo::new();
+    let story =
+        |id: &str, title: &str| format!(r#"{{"id": "{id}", "title": "{title}", "passes": false}}"#);
+    let text = format!(
+        "{{\"userStories\": [\n{},\n{}\n]}}\n",
+        story("A", "One"),
+        story("A", "Two")
+    );
+    repo.file("prd.json", &text);
+    assert!(
+        ralph(&repo, &["lint"])
+            .text(2)
+            .contains("error[unreadable]")
+    );
+    let ran = ralph(&repo, &["lint", "--fix"]);
+    assert!(
+        ran.out
+            .contains("fixed prd.json:3:1: task A-2: gave it an id of its own"),
+        "{ran:?}"
+    );
+    assert!(!ran.out.contains("unreadable"), "{ran:?}");
+    assert_eq!(
+        repo.read("prd.json"),
+        text.replace("\"A\", \"title\": \"Two\"", "\"A-2\", \"title\": \"Two\"")
+    );
+}
+
+#[test]
+fn fields_that_ralph_does_not_know_are_a_note_with_its_line() {
+    let repo = TestRepo::new();
+    repo.file("ralph.yaml", "verification:\n  commands: [[\"true\"]]\n");
+    repo.file("prd.json", "{\"userStories\": [\n  {\"id\": \"a\", \"title\": \"Show the cart\", \"description\": \"Show what is in the cart, with the sum, in the header.\",\n   \"mocks\": [\"the clock\"], \"passes\": false}\n]}\n");
+    let ran = ralph(&repo, &["lint", "--deny-warnings"]);
+    assert_eq!(
+        ran.text(0),
+        "prd.json:3:4: note[unknown-fields] fields that ralph does not know are told to the agent as text: `mocks` (1 task)\n  hint: nothing, or rename one that is meant as a field of docs/tasks.md\n\nprd.json: 1 task, 0 errors, 0 warnings, 1 note\n"
+    );
+}

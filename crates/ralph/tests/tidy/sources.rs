@@ -52,6 +52,7 @@ fn is_root(name: &str) -> bool {
         ["crates", _, "src", "main.rs" | "lib.rs"]
         | ["crates", _, "build.rs"]
         | ["crates", _, "src", "bin", _]
+        | ["fuzz", "fuzz_targets", _]
         | ["crates", _, "tests" | "benches" | "examples", _] => true,
         ["crates", _, "tests", _, file] => *file == "main.rs",
         _ => false,

@@ -1,5 +1,5 @@
-//! What can be put right in a task file without a decision: ids that are missing or there twice, and statuses
-//! with a typo in them. Each is one value; all else stays as it is.
+//! Puts right in a task file what needs no decision: ids that are missing or there twice, and statuses with a
+//! typo in them. Each is one value; all else stays as it is.
 //!
 //! Every result is read again before it is given back: each task says what it said before, but for that.
 

@@ -613,14 +613,14 @@ fn inner_lists(tree: &Tree<'_>, item: At) -> impl Iterator<Item = (String, Inner
 
 /// The names of the lists inside of these items that hold parts of them.
 fn inner_names(tree: &Tree<'_>, list: At) -> Vec<String> {
-    struct Seen {
+    struct InnerListSeen {
         name: String,
         kind: InnerName,
         looks: Looks,
         /// An item around such a list says how it stands.
         outer_marked: bool,
     }
-    let mut seen: Vec<Seen> = Vec::new();
+    let mut seen: Vec<InnerListSeen> = Vec::new();
     for item in tree.items(list).filter(|at| tree.kind(*at) == Kind::Map) {
         for (name, kind, inner) in inner_lists(tree, item) {
             let looks = Looks::of_list(tree, inner);
@@ -630,7 +630,7 @@ fn inner_names(tree: &Tree<'_>, list: At) -> Vec<String> {
                     known.looks.join(looks);
                     known.outer_marked |= outer_marked;
                 }
-                None => seen.push(Seen {
+                None => seen.push(InnerListSeen {
                     name,
                     kind,
                     looks,
@@ -640,7 +640,7 @@ fn inner_names(tree: &Tree<'_>, list: At) -> Vec<String> {
         }
     }
     // Parts that don't say how they stand are text of an item that does.
-    let is_part = |seen: &Seen| match seen.kind {
+    let is_part = |seen: &InnerListSeen| match seen.kind {
         InnerName::Parts => seen.looks.marked || (seen.looks.titled && !seen.outer_marked),
         InnerName::Marked => seen.looks.marked,
         InnerName::Other => seen.looks.marked && seen.looks.work && !seen.outer_marked,

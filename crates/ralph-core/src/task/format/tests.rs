@@ -11,11 +11,12 @@ mod properties;
 mod putting_back;
 mod shapes;
 mod speed;
+mod taskmaster;
 mod wild;
 mod writing;
 mod writing_yaml;
 
-/// What `promises` asks of the formats: it is also part of the programs in `fuzz/`.
+/// The part of the formats that `promises` asks: it is also part of the programs in `fuzz/`.
 mod api {
     pub(super) use crate::task::{
         Status, Task,

@@ -1,4 +1,4 @@
-//! What `ralph lint --fix` puts right, and what it leaves.
+//! Tests of what `ralph lint --fix` puts right, and what it leaves.
 
 use super::{diff, leaves_text, read, samples};
 use crate::task::format::{FixedValue, fix};

@@ -1,4 +1,4 @@
-//! What holds for every file, whatever is in it: no bytes make a reader panic, a completion changes what it may
+//! Checks what holds for every file, whatever is in it: no bytes make a reader panic, a completion changes what it may
 //! and nothing else, and what is written reads back. The tests run it on changed samples, `fuzz/` on anything.
 
 use super::api::{
