@@ -13,7 +13,7 @@ use sqlx::SqliteConnection;
 
 use super::{
     Result, SqliteJournal, checkpoints, costs,
-    statement::{Columns, FromColumns, columns, json, sql, unreadable},
+    statement::{Columns, FromColumns, Statement, columns, json, sql, unreadable},
     tasks::upsert_state,
 };
 use crate::store::{
@@ -90,18 +90,28 @@ impl IterationStore for SqliteJournal {
         }
         // An intent is on the disk before it is carried out, and a checkpoint once it is taken. The result of a step
         // alone goes there with the next write: after a power cut without it, the step is looked up or done again.
-        let is_durable =
-            checkpoint.is_some() || steps.iter().any(|step| matches!(step, Step::Intent(_)));
-        if !is_durable {
-            self.set_synchronous("NORMAL").await?;
+        if let Some(moment) = checkpoint {
+            let mut tx = self.begin("record a step").await?;
+            insert_steps(&mut tx, iteration, steps, at).await?;
+            checkpoints::add_to(&mut tx, repository, moment).await?;
+            return tx.commit().await;
         }
-        let done = self
-            .add_steps(repository, iteration, steps, at, checkpoint)
+        if steps.iter().any(|step| matches!(step, Step::Intent(_))) {
+            let insert = insertion(INSERT_STEPS, iteration, steps, at)?;
+            return self.write(insert).await;
+        }
+        // With `NORMAL` a commit is safe from the end of this process, and from a power cut once a later write is
+        // flushed.
+        let flush_later =
+            format!("PRAGMA synchronous = NORMAL; {INSERT_STEPS}; PRAGMA synchronous = FULL");
+        let written = self
+            .write(insertion(flush_later, iteration, steps, at)?)
             .await;
-        if !is_durable {
-            self.set_synchronous("FULL").await?;
+        if written.is_err() {
+            let flush = sql!("record a step", "PRAGMA synchronous = FULL");
+            self.write(flush).await?;
         }
-        done
+        written
     }
 
     async fn end_iteration(
@@ -362,38 +372,30 @@ impl IterationStore for SqliteJournal {
     }
 }
 
-impl SqliteJournal {
-    async fn add_steps(
-        &mut self,
-        repository: &RepositoryId,
-        iteration: &IterationId,
-        steps: &[Step],
-        at: Timestamp,
-        checkpoint: Option<&Moment>,
-    ) -> Result<()> {
-        let mut tx = self.begin("record a step").await?;
-        insert_steps(&mut tx, iteration, steps, at).await?;
-        if let Some(moment) = checkpoint {
-            checkpoints::add_to(&mut tx, repository, moment).await?;
-        }
-        tx.commit().await
-    }
-
-    /// Sets what a commit waits for. With `NORMAL` it is safe from the end of this process, and from a power
-    /// cut once a later write is flushed.
-    async fn set_synchronous(&mut self, mode: &'static str) -> Result<()> {
-        let pragma = format!("PRAGMA synchronous = {mode}");
-        self.write(sql!("record a step", pragma)).await
-    }
-}
-
 /// One statement for all of them: each goes to the database's thread and back.
+const INSERT_STEPS: &str = "INSERT INTO step (iteration_id, seq, at, kind, body)
+    SELECT ?1, (SELECT COALESCE(MAX(seq), 0) FROM step WHERE iteration_id = ?1) + key + 1,
+           ?2, value ->> 0, value ->> 1
+    FROM json_each(?3)";
+
 async fn insert_steps(
     db: &mut SqliteConnection,
     iteration: &IterationId,
     steps: &[Step],
     at: Timestamp,
 ) -> Result<()> {
+    let insert = insertion(INSERT_STEPS, iteration, steps, at)?;
+    insert.run(db).await?;
+    Ok(())
+}
+
+/// The statement that adds these steps by a text.
+fn insertion(
+    text: impl Into<String>,
+    iteration: &IterationId,
+    steps: &[Step],
+    at: Timestamp,
+) -> Result<Statement> {
     let rows = steps
         .iter()
         .map(|step| match step {
@@ -401,17 +403,6 @@ async fn insert_steps(
             Step::Done(done) => Ok(["done".to_owned(), json(done)?]),
         })
         .collect::<Result<Vec<_>>>()?;
-    sql!(
-        "record a step",
-        "INSERT INTO step (iteration_id, seq, at, kind, body)
-         SELECT ?1, (SELECT COALESCE(MAX(seq), 0) FROM step WHERE iteration_id = ?1) + key + 1,
-                ?2, value ->> 0, value ->> 1
-         FROM json_each(?3)",
-        iteration,
-        at,
-        serde_json::to_string(&rows).map_err(unreadable("a step"))?,
-    )
-    .run(db)
-    .await?;
-    Ok(())
+    let rows = serde_json::to_string(&rows).map_err(unreadable("a step"))?;
+    Ok(sql!("record a step", text, iteration, at, rows))
 }
