@@ -7,6 +7,7 @@
 
 use std::{
     collections::HashMap,
+    ffi::OsString,
     fs::File,
     io::{self, BufRead as _, BufWriter, Read as _, Write as _},
     os::unix::{
@@ -35,9 +36,12 @@ const SMALL: u64 = 1024 * 1024;
 /// Writes the snapshots of one loop.
 #[derive(Debug, Default)]
 pub struct Snapshots {
-    /// What the entries say of each file: where they are the same, none is added.
-    written: HashMap<PathBuf, Option<FileStamp>>,
+    /// What the entries say of each file, by its path: where they are the same, none is added. Not by a path as such,
+    /// which is taken apart each time that it is looked up.
+    written: HashMap<OsString, Option<FileStamp>>,
     bytes: u64,
+    /// The bytes of the entries when all were last written.
+    all_bytes: u64,
     /// The task files that were there before the last run.
     pub(crate) known: Option<TaskFiles>,
 }
@@ -81,8 +85,7 @@ impl Snapshots {
     }
 
     fn append(&mut self, source: &Source, path: &Path, mark: &str) -> io::Result<()> {
-        let all: u64 = source.files.iter().map(|f| f.bytes.len() as u64).sum();
-        let afresh = self.written.is_empty() || self.bytes > 2 * all + SMALL;
+        let afresh = self.written.is_empty() || self.bytes > 2 * self.all_bytes + SMALL;
         if afresh {
             self.written.clear();
         }
@@ -101,12 +104,13 @@ impl Snapshots {
         // A large file goes past the buffer.
         let mut out = BufWriter::new(out);
         for file in &source.files {
-            let before = self.written.get(&file.path);
+            let before = self.written.get(file.path.as_os_str());
             if before == Some(&file.stamp) {
                 continue;
             }
             let edits = before.and_then(|before| edits_since(file, *before));
-            self.written.insert(file.path.clone(), file.stamp);
+            let path = file.path.clone().into_os_string();
+            self.written.insert(path, file.stamp);
             if let Some(splices) = edits {
                 let path = file.path.as_os_str().as_bytes().to_vec();
                 write_entry(&mut out, &SnapshotEntry::Edits { path, splices })?;
@@ -131,6 +135,9 @@ impl Snapshots {
             std::fs::rename(&new, path)?;
         }
         self.bytes = path.metadata()?.len();
+        if afresh {
+            self.all_bytes = self.bytes;
+        }
         Ok(())
     }
 }
@@ -164,7 +171,7 @@ pub fn put_back_since(
         }
         let now = hidden(&now).map_or(now, |(hidden, _)| hidden);
         if let Some(name) = file.path.file_name() {
-            let mut aside = std::ffi::OsString::from("taken-away-");
+            let mut aside = OsString::from("taken-away-");
             aside.push(name);
             write_atomically(&folder.join(aside), &now)?;
         }
@@ -254,7 +261,7 @@ fn read_all(path: &Path) -> (HashMap<PathBuf, SourceFile>, Option<String>) {
 }
 
 fn path_of(bytes: Vec<u8>) -> PathBuf {
-    std::ffi::OsString::from_vec(bytes).into()
+    OsString::from_vec(bytes).into()
 }
 
 #[cfg(test)]
@@ -337,6 +344,29 @@ mod tests {
             std::fs::write(&file, &after[..len]).unwrap();
             assert!(read(&file, "two").is_empty(), "{len}");
         }
+    }
+
+    #[test]
+    fn many_small_files_are_noted_once() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = top.path().join("tasks");
+        std::fs::create_dir(&folder).unwrap();
+        let long = "x".repeat(200);
+        for n in 0..1_500 {
+            let text = format!("{{\"id\": \"t{n}\", \"title\": \"t\"}}");
+            std::fs::write(folder.join(format!("{long}{n}.json")), text).unwrap();
+        }
+        let (source, _) = Source::read(&folder, top.path()).unwrap();
+        let mut snapshots = Snapshots::default();
+        snapshots.take(&source, top.path(), "one").unwrap();
+        let file = top.path().join(FILE);
+        let before = std::fs::read(&file).unwrap();
+        assert!(before.len() as u64 > SMALL, "as many as it takes");
+        snapshots.take(&source, top.path(), "two").unwrap();
+        let after = std::fs::read(&file).unwrap();
+        assert_eq!(after[..before.len()], before);
+        assert_eq!(&after[before.len()..], b"{\"Mark\":\"two\"}\n");
+        assert_eq!(read(&file, "two").len(), 1_500);
     }
 
     #[test]
