@@ -31,8 +31,12 @@ pub(crate) fn free_wedges(root: &Path, since: SystemTime, own: &[PathBuf]) -> Ve
     for path in own {
         found.extend(open_own(root, path, &mut opened));
     }
+    let counts = device_that_counts(root);
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
+        if is_unchanged_leaf(&folder, since, counts) {
+            continue;
+        }
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 if changed_before(&folder, since) {
@@ -76,6 +80,34 @@ pub(crate) fn free_wedges(root: &Path, since: SystemTime, own: &[PathBuf]) -> Ve
         }
     }
     found
+}
+
+/// Tells whether nothing was made or renamed in a folder since then, and no folder is in it: then it has two links,
+/// for its name and for itself. `counts` is the device of a file system that has a link more for each folder in it.
+fn is_unchanged_leaf(folder: &Path, since: SystemTime, counts: Option<u64>) -> bool {
+    let is_leaf = |meta: fs::Metadata| {
+        counts == Some(meta.dev()) && meta.nlink() == 2 && is_changed_before(&meta, since)
+    };
+    counts.is_some() && fs::symlink_metadata(folder).is_ok_and(is_leaf)
+}
+
+/// The device of a file system that is known to count the folders in a folder.
+#[cfg(target_os = "linux")]
+fn device_that_counts(root: &Path) -> Option<u64> {
+    const EXT4: i64 = 0xef53;
+    const XFS: i64 = 0x5846_5342;
+    let kind = rustix::fs::statfs(root).ok()?.f_type;
+    let device = fs::symlink_metadata(root).ok()?.dev();
+    // The type of the field differs between processors.
+    #[allow(clippy::useless_conversion)]
+    [EXT4, XFS]
+        .contains(&i64::try_from(kind).ok()?)
+        .then_some(device)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn device_that_counts(_: &Path) -> Option<u64> {
+    None
 }
 
 /// Tells whether a pipe or a socket has no program at its other end.
@@ -141,9 +173,11 @@ pub(super) fn make_readable(path: &Path) -> bool {
 }
 
 pub(super) fn changed_before(path: &Path, since: SystemTime) -> bool {
-    let Ok(meta) = fs::symlink_metadata(path) else {
-        return true;
-    };
+    let meta = fs::symlink_metadata(path);
+    meta.map_or(true, |meta| is_changed_before(&meta, since))
+}
+
+fn is_changed_before(meta: &fs::Metadata, since: SystemTime) -> bool {
     let seconds = Duration::from_secs(u64::try_from(meta.ctime()).unwrap_or(0));
     let nanos = Duration::from_nanos(u64::try_from(meta.ctime_nsec()).unwrap_or(0));
     SystemTime::UNIX_EPOCH + seconds + nanos < since
