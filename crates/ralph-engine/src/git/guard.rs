@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use self::objects::ObjectGuard;
+use self::objects::{ObjectGuard, open_subfolders};
 use self::snapshot::{FolderIdentity, FolderNow, Kept, hex_path};
 use super::refs::{HeadFile, parse_head, read_branch, read_head};
 use super::reset::make_writable;
@@ -279,15 +279,20 @@ impl Guard {
             if index.symlink_metadata().is_ok() && !index.is_file() {
                 let _ = Kept::Absent.put_back(&index);
             }
-            let objects = fs::read_dir(top.join("objects"));
-            for entry in objects.into_iter().flatten().flatten() {
-                make_writable(&entry.path());
-            }
         }
     }
 
     /// Refuses a `.git` that is not the one that the snapshot is of.
     pub fn check_places(&self) -> Result<(), GitError> {
+        self.open_folders();
+        for top in &self.folders {
+            open_subfolders(&top.path().join("objects"), |_| true);
+        }
+        self.compare_places()
+    }
+
+    /// The same for a caller that puts refs back next, and with them the folders of objects.
+    pub fn check_places_but_objects(&self) -> Result<(), GitError> {
         self.open_folders();
         self.compare_places()
     }

@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use ralph_core::{
@@ -39,6 +40,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct BeforeRun {
     refs: Option<RefGuard>,
+    /// When the last snapshot of this process was begun.
+    refs_begun_at: Option<SystemTime>,
     /// The length of the reflog: what is in it beyond was done since.
     reflog: Option<u64>,
     /// Files of a person's that git does not track.
@@ -197,7 +200,9 @@ impl Workspace for InPlace<'_> {
                 own: &own,
                 task_folder,
             };
-            let refs = RefGuard::take(self.repo, &job.start.branch, guarded)?;
+            let earlier = before.refs_begun_at;
+            let refs = RefGuard::take(self.repo, &job.start.branch, guarded, earlier)?;
+            before.refs_begun_at = refs.begun_at();
             before.refs = Some(refs);
             before.reflog = self.repo.reflog_bytes();
         }
@@ -498,7 +503,12 @@ impl InPlace<'_> {
 
     fn restore_refs(&self) -> Result<Vec<String>, LoopError> {
         if let Some(guard) = self.guard {
-            guard.check_places()?;
+            let before = self.before.as_deref();
+            if before.is_some_and(BeforeRun::is_in_force) {
+                guard.check_places_but_objects()?;
+            } else {
+                guard.check_places()?;
+            }
         }
         let restored = self.before.as_ref().map(|before| before.restore_refs());
         Ok(restored.transpose()?.unwrap_or_default())

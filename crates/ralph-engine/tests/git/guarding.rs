@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use ralph_engine::git::{GitError, Guard, TamperedHow};
+use ralph_engine::git::{ChangedBy, GitError, Guard, GuardedFiles, RefGuard, TamperedHow};
 use ralph_testkit::TestRepo;
 
 use crate::support::{head, open, reset, stage, told};
@@ -246,4 +246,42 @@ async fn a_linked_worktree_is_guarded_in_both_its_folders() {
     assert_eq!(said, ["changed config", "changed worktrees/linked/HEAD"]);
     fs::write(place.join(".git"), "gitdir: elsewhere\n").unwrap();
     assert!(guard.restore_changed().is_err());
+}
+
+#[tokio::test]
+async fn deleted_objects_come_back_though_the_time_of_their_folder_was_set_back() {
+    let test = TestRepo::new();
+    let repo = open(&test).await;
+    let guarded = GuardedFiles {
+        besides: &[],
+        own: &[],
+        task_folder: None,
+    };
+    let first = RefGuard::take(&repo, "main", guarded, None).unwrap();
+    let begun_at = first.begun_at();
+    assert!(begun_at.is_some());
+    first.release().unwrap();
+    // One that came since is kept by the next snapshot, which passes by what it knows.
+    test.file("new.txt", "new\n").commit("new");
+    let refs = RefGuard::take(&repo, "main", guarded, begun_at).unwrap();
+    let objects = ["HEAD", "HEAD:new.txt", "HEAD~1"].map(|of| test.git(["rev-parse", of]));
+    for object in &objects {
+        let folder = test.path(".git/objects").join(&object[..2]);
+        fs::remove_file(folder.join(&object[2..])).unwrap();
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        fs::File::open(&folder)
+            .unwrap()
+            .set_modified(long_ago)
+            .unwrap();
+    }
+    assert_eq!(
+        refs.restore_changed(ChangedBy::Programs).unwrap(),
+        ["3 files with objects of git were deleted and are put back"]
+    );
+    test.git(["fsck", "--strict"]);
+    assert!(
+        refs.restore_changed(ChangedBy::Programs)
+            .unwrap()
+            .is_empty()
+    );
 }

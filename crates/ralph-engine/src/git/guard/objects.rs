@@ -6,10 +6,10 @@
 
 use std::{
     collections::HashSet,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs, io,
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use super::super::{GitError, reset::make_writable};
@@ -33,20 +33,22 @@ impl ObjectGuard {
         }
     }
 
-    /// Makes a link to each file that has none yet.
-    pub(super) fn keep(&self) -> Result<(), GitError> {
-        match self.link_new() {
+    /// Makes a link to each file that has none yet. A folder in which nothing was changed since `known`, when this
+    /// was last begun, is passed by.
+    pub(super) fn keep(&self, known: Option<SystemTime>) -> Result<(), GitError> {
+        match self.link_new(known) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => Ok(()),
             kept => kept.map_err(GitError::io("keep the objects of git in", &self.links)),
         }
     }
 
-    fn link_new(&self) -> io::Result<()> {
+    fn link_new(&self, known: Option<SystemTime>) -> io::Result<()> {
+        let objects = fs::File::open(&self.objects)?;
         for folder in subfolders(&self.objects)? {
-            let (from, to) = (self.objects.join(&folder), self.links.join(&folder));
-            if changed_at(&to) > changed_at(&from) {
+            if known.is_some_and(|known| changed_at(&objects, &folder) < Some(known)) {
                 continue;
             }
+            let (from, to) = (self.objects.join(&folder), self.links.join(&folder));
             fs::create_dir_all(&to)?;
             let known = names(&to)?;
             for name in names(&from)?.difference(&known) {
@@ -60,18 +62,23 @@ impl ObjectGuard {
         Ok(())
     }
 
-    /// Puts back the files that are gone, and returns how many. What happened after `until` is a person's.
-    pub(super) fn put_back(&self, until: Option<SystemTime>) -> Result<usize, GitError> {
+    /// Puts back the files that are gone since then, and returns how many. What happened after `until` is a
+    /// person's. Gives the owner back the rights on the folders.
+    pub(super) fn put_back(
+        &self,
+        since: SystemTime,
+        until: Option<SystemTime>,
+    ) -> Result<usize, GitError> {
         let mut count = 0;
-        let folders = subfolders(&self.links).map_err(GitError::io("read", &self.links))?;
-        for folder in folders {
-            let (from, to) = (self.links.join(&folder), self.objects.join(&folder));
-            let is_of_programs = match changed_at(&to) {
-                None => true,
-                Some(at) => Some(at) >= changed_at(&from) && until.is_none_or(|until| at <= until),
-            };
+        let kept = subfolders(&self.links).map_err(GitError::io("read", &self.links))?;
+        open_subfolders(&self.objects, |name| !kept.contains(name));
+        let objects = fs::File::open(&self.objects).ok();
+        for folder in &kept {
+            let changed = objects.as_ref().and_then(|all| changed_at(all, folder));
+            let is_of_programs =
+                changed.is_none_or(|at| at >= since && until.is_none_or(|until| at <= until));
             if is_of_programs {
-                count += put_back_in(&from, &to)?;
+                count += put_back_in(&self.links.join(folder), &self.objects.join(folder))?;
             }
         }
         Ok(count)
@@ -103,7 +110,15 @@ fn put_back_in(from: &Path, to: &Path) -> Result<usize, GitError> {
         // The index of a pack comes after the pack.
         gone.sort_by_key(|name| (Path::new(name).extension() == Some("idx".as_ref()), *name));
         for name in &gone {
-            fs::hard_link(from.join(name), to.join(name))?;
+            let link = || fs::hard_link(from.join(name), to.join(name));
+            match link() {
+                // A `git gc` that is under way removes folders that it has emptied.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    fs::create_dir_all(to)?;
+                    link()?;
+                }
+                linked => linked?,
+            }
         }
         Ok(gone.len())
     };
@@ -111,12 +126,22 @@ fn put_back_in(from: &Path, to: &Path) -> Result<usize, GitError> {
 }
 
 /// The folders of objects: of the loose ones by their first two digits, and of packs.
-fn subfolders(objects: &Path) -> io::Result<Vec<OsString>> {
-    let is_one = |name: &OsString| {
+fn subfolders(objects: &Path) -> io::Result<HashSet<OsString>> {
+    let mut found = names(objects)?;
+    found.retain(|name| {
         let digits = name.as_encoded_bytes();
         name == "pack" || digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit)
-    };
-    Ok(names(objects)?.into_iter().filter(is_one).collect())
+    });
+    Ok(found)
+}
+
+/// Gives the owner back the rights on those folders in a folder whose names are meant.
+pub(super) fn open_subfolders(folder: &Path, is_meant: impl Fn(&OsStr) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if is_meant(&entry.file_name()) {
+            make_writable(&entry.path());
+        }
+    }
 }
 
 /// The names in a folder, none where there is none. Temporary files are left out.
@@ -133,6 +158,14 @@ fn names(folder: &Path) -> io::Result<HashSet<OsString>> {
     names.filter(is_kept).collect()
 }
 
-fn changed_at(path: &Path) -> Option<SystemTime> {
-    fs::symlink_metadata(path).ok()?.modified().ok()
+/// Returns when a file was made, deleted or renamed in a folder, or its rights changed. Unlike the time of its last
+/// write, no program can set this one.
+// The types of the fields differ between systems.
+#[allow(clippy::unnecessary_cast)]
+fn changed_at(above: &fs::File, folder: &OsStr) -> Option<SystemTime> {
+    let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+    let found = rustix::fs::statat(above, folder, flags).ok()?;
+    let seconds = Duration::from_secs(u64::try_from(found.st_ctime as i64).ok()?);
+    let nanos = Duration::from_nanos(u64::try_from(found.st_ctime_nsec as i64).ok()?);
+    Some(SystemTime::UNIX_EPOCH + seconds + nanos)
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,8 @@ const MAX_DEPTH: usize = 64;
 pub struct RefGuard {
     #[serde(skip)]
     state_dir: PathBuf,
+    #[serde(skip)]
+    begun_at: Option<SystemTime>,
     #[serde(with = "hex_path")]
     root: PathBuf,
     #[serde(with = "hex_path")]
@@ -91,13 +94,24 @@ pub enum ChangedBy {
 }
 
 impl RefGuard {
-    /// Takes a snapshot, before programs of an agent run.
-    pub fn take(repo: &Repo, branch: &str, guarded: GuardedFiles<'_>) -> Result<Self, GitError> {
+    /// Takes a snapshot, before programs of an agent run. The objects of git that were there when an earlier one of
+    /// this process was begun are known.
+    pub fn take(
+        repo: &Repo,
+        branch: &str,
+        guarded: GuardedFiles<'_>,
+        earlier: Option<SystemTime>,
+    ) -> Result<Self, GitError> {
         let GuardedFiles {
             besides,
             own,
             task_folder,
         } = guarded;
+        let path = repo.state_dir.join(FILE);
+        let temporary = repo.state_dir.join(format!("{FILE}.new"));
+        let failed = || GitError::io("write", &path);
+        let mut file = fs::File::create(&temporary).map_err(failed())?;
+        let begun_at = file.metadata().and_then(|meta| meta.modified()).ok();
         let mut paths = vec![repo.common_dir.join("logs/refs/stash")];
         paths.extend(other_heads(repo));
         paths.extend(besides.iter().map(|path| repo.root.join(path)));
@@ -107,6 +121,7 @@ impl RefGuard {
             .collect::<Result<_, GitError>>()?;
         let guard = Self {
             state_dir: repo.state_dir.clone(),
+            begun_at,
             root: repo.root.clone(),
             common_dir: repo.common_dir.clone(),
             branch: branch_ref(branch),
@@ -117,15 +132,18 @@ impl RefGuard {
             task_folder: task_folder.map(hex_of),
             own_folders: folders_of(&repo.root, own, task_folder)?,
         };
-        guard.objects().keep()?;
-        let path = guard.state_dir.join(FILE);
+        guard.objects().keep(earlier)?;
         let text =
             serde_json::to_vec(&guard).map_err(|e| GitError::io("write", &path)(e.into()))?;
-        let temporary = guard.state_dir.join(format!("{FILE}.new"));
-        fs::write(&temporary, text)
+        file.write_all(&text)
             .and_then(|()| fs::rename(&temporary, &path))
-            .map_err(GitError::io("write", &path))?;
+            .map_err(failed())?;
         Ok(guard)
+    }
+
+    /// Returns when the snapshot was begun, by the clock of the file system.
+    pub fn begun_at(&self) -> Option<SystemTime> {
+        self.begun_at
     }
 
     /// The snapshot that a run of ralph left which did not end well.
@@ -200,8 +218,9 @@ impl RefGuard {
 
     /// Puts back what changed, and says what it was.
     pub fn restore_changed(&self, by: ChangedBy) -> Result<Vec<String>, GitError> {
+        let taken_at = self.taken_at();
         if !self.git_dir.as_os_str().is_empty() {
-            lock::remove_left(&self.git_dir, &self.common_dir, self.taken_at());
+            lock::remove_left(&self.git_dir, &self.common_dir, taken_at);
         }
         let top = self.common_dir.join("refs");
         if top.is_symlink() {
@@ -216,7 +235,7 @@ impl RefGuard {
             ChangedBy::Programs => None,
             ChangedBy::ProgramsUntil(until) => Some(until),
         };
-        if let count @ 1.. = self.objects().put_back(until)? {
+        if let count @ 1.. = self.objects().put_back(taken_at, until)? {
             let files = if count == 1 { "file" } else { "files" };
             said.push(format!(
                 "{count} {files} with objects of git were deleted and are put back"
@@ -477,10 +496,11 @@ fn read_all(common_dir: &Path) -> Result<BTreeMap<String, RefValue>, GitError> {
     let mut folders = vec![(PathBuf::from("refs"), 0)];
     while let Some((folder, depth)) = folders.pop() {
         let full = common_dir.join(&folder);
-        if fs::read_dir(&full).is_err() {
+        let entries = fs::read_dir(&full).or_else(|_| {
             make_writable(&full);
-        }
-        for entry in fs::read_dir(&full).into_iter().flatten().flatten() {
+            fs::read_dir(&full)
+        });
+        for entry in entries.into_iter().flatten().flatten() {
             let path = folder.join(entry.file_name());
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_folder && depth < MAX_DEPTH {

@@ -38,10 +38,6 @@ impl Kept {
             Err(error) => return Err(GitError::io("look at", path)(error)),
         };
         let read_error = |error| GitError::io("read", path)(error);
-        let denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-        if meta.is_file() && fs::File::open(path).is_err_and(|error| denied(&error)) {
-            return Ok(Self::Special);
-        }
         Ok(if meta.is_symlink() {
             Self::Link {
                 hex: hex(fs::read_link(path)
@@ -52,10 +48,12 @@ impl Kept {
         } else if meta.is_dir() {
             Self::Folder
         } else if meta.is_file() {
-            let bytes = fs::read(path).map_err(read_error)?;
-            Self::File {
-                hex: hex(&bytes),
-                mode: meta.mode() & 0o7777,
+            match fs::read(path) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Self::Special,
+                read => Self::File {
+                    hex: hex(&read.map_err(read_error)?),
+                    mode: meta.mode() & 0o7777,
+                },
             }
         } else {
             Self::Special
