@@ -16,8 +16,10 @@ pub(crate) use new_files::{TaskFiles, is_task_place, suggested_in_content};
 pub use snapshot::{RestoredTaskFile, Snapshots, has_mark, put_back_since};
 
 use std::{
-    ffi::OsString,
+    collections::HashSet,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
 use ralph_core::{
@@ -43,6 +45,8 @@ pub struct Source {
     name: String,
     is_folder: bool,
     files: Vec<SourceFile>,
+    /// The names of the files in the folder, where it is one.
+    names: HashSet<OsString>,
 }
 
 #[derive(Debug)]
@@ -190,7 +194,9 @@ impl Source {
             });
             tasks.append(&mut document.tasks);
         }
+        let named = files.iter().filter_map(|file| file.path.file_name());
         let source = Self {
+            names: named.filter(|_| is_folder).map(OsStr::to_owned).collect(),
             path: path.to_owned(),
             name: name_of(path, root),
             is_folder,
@@ -266,11 +272,16 @@ impl Source {
 
     /// Returns whether anything was written since it was read. Looks at the files' state, not their text.
     pub fn has_changed(&self) -> bool {
-        let known = || self.files.iter().filter_map(|file| file.path.file_name());
-        let listed = !self.is_folder
-            || task_names(&self.path)
-                .is_ok_and(|now| now.iter().map(OsString::as_os_str).eq(known()));
+        let is_listed = |now: ListedNames| now.known == self.names.len() && now.others.is_empty();
+        let listed = !self.is_folder || self.list_names(&self.path).is_ok_and(is_listed);
         !listed || !self.written().0.is_empty()
+    }
+
+    /// Lists the task files of a folder, beside those that this source has read from it.
+    fn list_names(&self, folder: &Path) -> std::io::Result<ListedNames> {
+        let none = HashSet::new();
+        let is_own = self.is_folder && folder == self.path;
+        ListedNames::of(folder, if is_own { &self.names } else { &none })
     }
 
     /// Returns whether its tasks are those that were read, but for what ralph itself wrote of them since.
@@ -388,13 +399,38 @@ impl Source {
         let folder = self
             .folder()
             .and_then(|path| std::fs::File::open(path).ok());
-        let stamp_now = |file: &SourceFile| match (&folder, file.path.file_name()) {
-            (Some(folder), Some(name)) => FileStamp::at(folder, name),
-            _ => stamp(&file.path),
+        let is_written = |file: &SourceFile| {
+            let now = match (&folder, file.path.file_name()) {
+                (Some(folder), Some(name)) => FileStamp::at(folder, name),
+                _ => stamp(&file.path),
+            };
+            now != file.stamp
         };
-        let files = self.files.iter().enumerate();
-        let written = files.filter(|(_, file)| stamp_now(file) != file.stamp);
-        WrittenSince(written.map(|(at, _)| at).collect())
+        let written_in =
+            |files: &[SourceFile]| -> Vec<bool> { files.iter().map(is_written).collect() };
+        // As git looks at its files: with all processors where there are many.
+        let share = match self.files.len() {
+            0..FEWEST_SHARED => FEWEST_SHARED,
+            many => many.div_ceil(*PROCESSORS),
+        };
+        let mut shares = self.files.chunks(share);
+        let own = shares.next().unwrap_or_default();
+        let written = std::thread::scope(|threads| {
+            let others: Vec<_> = shares
+                .map(|files| threads.spawn(|| written_in(files)))
+                .collect();
+            let mut written = written_in(own);
+            for other in others {
+                let found = other.join();
+                written.extend(found.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            written
+        });
+        let written = written.into_iter().enumerate();
+        let written = written
+            .filter_map(|(at, is_written)| is_written.then_some(at))
+            .collect();
+        WrittenSince(written)
     }
 
     /// The paths of these files.
@@ -563,6 +599,14 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
     })
 }
 
+/// From this number of files on, looking at them is shared by all processors.
+const FEWEST_SHARED: usize = 2_000;
+static PROCESSORS: LazyLock<usize> = LazyLock::new(|| {
+    std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(8)
+});
+
 /// From this size on it takes git longer to read a file than to be started.
 const LARGE: usize = 256 * 1024;
 
@@ -580,24 +624,42 @@ fn make_older(path: &Path) {
 
 /// The task files of a folder, by name.
 fn task_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let names = task_names(folder)?.into_iter();
-    Ok(names.map(|name| folder.join(name)).collect())
+    let mut names = ListedNames::of(folder, &HashSet::new())?.others;
+    names.sort();
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
-/// The names of the task files of a folder, in order.
-fn task_names(folder: &Path) -> std::io::Result<Vec<OsString>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder)?.flatten() {
-        let name = entry.file_name();
-        // Most say what they are without being looked at.
-        let is_file =
-            |kind: std::fs::FileType| kind.is_file() || kind.is_symlink() && entry.path().is_file();
-        if has_task_name(Path::new(&name)) && entry.file_type().is_ok_and(is_file) {
-            names.push(name);
+/// The names of the task files of a folder.
+struct ListedNames {
+    /// The number of those that are known.
+    known: usize,
+    /// All others, in any order.
+    others: Vec<OsString>,
+}
+
+impl ListedNames {
+    fn of(folder: &Path, known: &HashSet<OsString>) -> std::io::Result<Self> {
+        let mut names = Self {
+            known: 0,
+            others: Vec::new(),
+        };
+        for entry in std::fs::read_dir(folder)?.flatten() {
+            // Most say what they are without being looked at.
+            let is_file = |kind: std::fs::FileType| {
+                kind.is_file() || kind.is_symlink() && entry.path().is_file()
+            };
+            if !entry.file_type().is_ok_and(is_file) {
+                continue;
+            }
+            let name = entry.file_name();
+            if known.contains(&name) {
+                names.known += 1;
+            } else if has_task_name(Path::new(&name)) {
+                names.others.push(name);
+            }
         }
+        Ok(names)
     }
-    names.sort();
-    Ok(names)
 }
 
 /// Returns whether a file is a task file by its name.

@@ -7,7 +7,6 @@
 
 use std::{
     collections::HashSet,
-    ffi::OsString,
     path::{Path, PathBuf},
 };
 
@@ -19,13 +18,13 @@ use ralph_core::{
 use super::{
     Source, SourceError, name_of,
     places::{NewFileRule, files_in_places, new_file_rule},
-    suggestion, task_files,
+    suggestion,
 };
 use crate::plain_file;
 
-/// The task files that there are.
+/// The task files that there are, beside those of the source.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TaskFiles(HashSet<OsString>);
+pub(crate) struct TaskFiles(HashSet<PathBuf>);
 
 /// The findings when new task files were set aside.
 #[derive(Debug, Default)]
@@ -35,14 +34,22 @@ pub(crate) struct NewTaskFiles {
 }
 
 impl TaskFiles {
-    pub(crate) fn find(root: &Path, tasks: &TasksConfig, source: &Source) -> Self {
-        let mut found: HashSet<OsString> = HashSet::new();
-        for folder in folders(root, tasks, source) {
-            let files = task_files(&folder).unwrap_or_default().into_iter();
-            found.extend(files.map(PathBuf::into_os_string));
+    /// Finds all but those in folders that are to be passed by.
+    pub(crate) fn find(
+        root: &Path,
+        tasks: &TasksConfig,
+        source: &Source,
+        is_passed_by: impl Fn(&Path) -> bool,
+    ) -> Self {
+        let mut found: HashSet<PathBuf> = HashSet::new();
+        let folders = folders(root, tasks, source).into_iter();
+        for folder in folders.filter(|folder| !is_passed_by(folder)) {
+            let names = source.list_names(&folder).map(|names| names.others);
+            let names = names.unwrap_or_default().into_iter();
+            found.extend(names.map(|name| folder.join(name)));
         }
         let own = files_in_places(root, |place| place.new_file == NewFileRule::SetAside);
-        found.extend(own.into_iter().map(|file| file.path.into_os_string()));
+        found.extend(own.into_iter().map(|file| file.path));
         Self(found)
     }
 
@@ -55,7 +62,7 @@ impl TaskFiles {
         iteration: u64,
     ) -> Result<NewTaskFiles, SourceError> {
         let mut found = NewTaskFiles::default();
-        let mut new: Vec<&Path> = self.0.difference(&known.0).map(Path::new).collect();
+        let mut new: Vec<&Path> = self.0.difference(&known.0).map(PathBuf::as_path).collect();
         new.sort();
         for path in new {
             let name = name_of(path, root);

@@ -150,3 +150,31 @@ fn a_folder_of_files_is_one_source_and_a_new_task_is_a_new_file() {
     assert!(source.has_changed(), "a file was added");
     assert!(matches!(source.add(&new), Err(SourceError::Exists { .. })));
 }
+
+#[test]
+fn every_change_in_a_folder_of_many_files_is_found() {
+    let count = FEWEST_SHARED + 500;
+    let name = |n: usize| format!("t{n:05}.json");
+    let text = |n: usize| format!("{{\"id\": \"t{n}\", \"title\": \"t\"}}\n");
+    let (_dir, root) = scratch(&[]);
+    let folder = root.join("tasks");
+    std::fs::create_dir(&folder).unwrap();
+    for n in 0..count {
+        std::fs::write(folder.join(name(n)), text(n)).unwrap();
+    }
+    let (source, _) = Source::read(&folder, &root).unwrap();
+    assert!(!source.has_changed());
+    let changed = [0, 7, FEWEST_SHARED / 2, FEWEST_SHARED, count - 1];
+    for n in changed {
+        std::fs::write(folder.join(name(n)), text(n).replace("\"t\"", "\"more\"")).unwrap();
+    }
+    assert!(source.has_changed());
+    let written = source.written();
+    let written: Vec<&Path> = source.paths_of(&written).collect();
+    assert_eq!(written, changed.map(|n| folder.join(name(n))));
+    for n in changed {
+        std::fs::remove_file(folder.join(name(n))).unwrap();
+    }
+    assert!(source.has_changed(), "files are gone");
+    assert_eq!(source.written().0, changed);
+}

@@ -206,7 +206,7 @@ impl Workspace for InPlace<'_> {
             before.refs = Some(refs);
             before.reflog = self.repo.reflog_bytes();
         }
-        let files = TaskFiles::find(self.root, &job.config.tasks, self.source);
+        let files = TaskFiles::find(self.root, &job.config.tasks, self.source, |_| false);
         self.snapshots.known = Some(files);
         let path = match &mut self.artefacts {
             Some(artefacts) => {
@@ -600,7 +600,10 @@ impl InPlace<'_> {
             found.flags.extend(said);
         }
         if let Some(known) = &self.snapshots.known {
-            let now = TaskFiles::find(self.root, &job.config.tasks, self.source);
+            // What is known was found after the snapshot was taken.
+            let refs = self.before.as_ref().and_then(|before| before.refs.as_ref());
+            let is_unchanged = |folder: &Path| refs.is_some_and(|refs| refs.is_unchanged(folder));
+            let now = TaskFiles::find(self.root, &job.config.tasks, self.source, is_unchanged);
             let logs = self.root.join(LOGS);
             let new = now.set_new_aside(known, self.root, &logs, job.number)?;
             found.flags.extend(new.flags);

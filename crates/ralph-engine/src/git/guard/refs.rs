@@ -299,6 +299,19 @@ impl RefGuard {
         written.unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
+    /// Tells whether nothing was made, deleted or renamed in a folder since the snapshot was taken; false where the
+    /// folder may have another clock.
+    pub fn is_unchanged(&self, folder: &Path) -> bool {
+        let (Ok(taken), Ok(folder)) = (
+            fs::symlink_metadata(self.state_dir.join(FILE)),
+            fs::symlink_metadata(folder),
+        ) else {
+            return false;
+        };
+        let written = (taken.mtime(), taken.mtime_nsec());
+        taken.dev() == folder.dev() && (folder.ctime(), folder.ctime_nsec()) < written
+    }
+
     /// Ends the watch.
     pub fn release(self) -> Result<(), GitError> {
         super::super::repo::remove_if_there(&self.state_dir.join(FILE))
