@@ -225,22 +225,34 @@ impl OutlineBuilder<'_, '_> {
             _ => item.content,
         };
         let content = content.min(line.text.len());
-        let Some(mark) = mark.filter(|_| !(inside_criteria && has_item)) else {
-            let said = label::of(&line.text[content..]);
-            let is_criteria = said
-                .is_some_and(|label| label.kind == LabelKind::Acceptance && label.rest.is_empty());
-            if self.kind == MarkKind::Brackets && mark_is_hidden(&line.text[content..]) {
-                self.outline.unread.push(line.start);
-            }
-            self.add_body(at, content);
-            self.open.push(OpenItem {
-                indent: line.indent,
-                node: None,
-                is_criteria: is_criteria || inside_criteria,
-                group: (!is_criteria).then(|| group_name(&line.text[content..])),
-            });
-            return;
-        };
+        match mark.filter(|_| !(inside_criteria && has_item)) {
+            Some(mark) => self.add_box(at, content, mark, inside_criteria),
+            None => self.add_plain(at, content, inside_criteria),
+        }
+    }
+
+    /// Adds an item without a mark: text of what it stands in.
+    fn add_plain(&mut self, at: usize, content: usize, inside_criteria: bool) {
+        let line = &self.lines[at];
+        let text = &line.text[content..];
+        let said = label::of(text);
+        let is_criteria =
+            said.is_some_and(|label| label.kind == LabelKind::Acceptance && label.rest.is_empty());
+        if self.kind == MarkKind::Brackets && mark_is_hidden(text) {
+            self.outline.unread.push(line.start);
+        }
+        self.add_body(at, content);
+        self.open.push(OpenItem {
+            indent: line.indent,
+            node: None,
+            is_criteria: is_criteria || inside_criteria,
+            group: (!is_criteria).then(|| group_name(text)),
+        });
+    }
+
+    /// Adds a checkbox.
+    fn add_box(&mut self, at: usize, content: usize, mark: MarkAt, inside_criteria: bool) {
+        let line = &self.lines[at];
         let optional = line.text[content..].strip_prefix("* ");
         let text = optional.unwrap_or(&line.text[content..]).trim();
         if text.is_empty() {
@@ -261,12 +273,16 @@ impl OutlineBuilder<'_, '_> {
         if optional.is_some() {
             text.insert_str(0, "[optional] ");
         }
+        let marker = match &line.kind {
+            LineKind::Item(item) => item.marker.clone(),
+            _ => String::new(),
+        };
         let indent = line.text.len() - line.text.trim_start().len();
         let end = line.start + line.raw.len();
         self.outline.nodes.push(OutlineNode {
             kind: NodeKind::Item {
                 indent: line.indent,
-                marker: item.marker.clone(),
+                marker,
             },
             parent: parent.or(heading),
             offset: line.start + indent,
