@@ -1,12 +1,17 @@
 //! The headings and checkboxes of a file, each with what it stands below and the text that belongs to it.
 //!
-//! An item belongs below another if it is indented by two columns more. Decides nothing about statuses, ids or
+//! An item belongs below another if it is indented by two columns more, or if its number says so. Decides nothing about statuses, ids or
 //! what a label means beyond those that make checkboxes the criteria of something.
+
+use std::collections::HashMap;
 
 use super::label::{self, LabelKind};
 use super::line::{LineKind, ListItem, MarkdownLine};
 use super::mark::{MarkAt, MarkKind};
 use super::section::{self, SectionKind};
+
+/// Stands before the text of an optional item, in the place of its asterisk.
+const OPTIONAL: &str = "[optional] ";
 
 /// A heading or a checkbox.
 #[derive(Debug)]
@@ -119,7 +124,40 @@ pub(super) fn build(lines: &[MarkdownLine<'_>], kind: MarkKind) -> Outline {
     for at in 0..lines.len() {
         builder.add(at);
     }
+    builder.outline.nest_by_numbers();
     builder.outline
+}
+
+/// The number that a text begins with, such as `2` of `2. Build it` and `2.1` of `2.1 Write it`.
+fn number_of(text: &str) -> Option<&str> {
+    let text = text.strip_prefix(OPTIONAL).unwrap_or(text);
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let number = text[..end].trim_end_matches('.');
+    let is_number = number.split('.').all(|part| !part.is_empty());
+    let ends = text[end..].starts_with([' ', ')', ':']);
+    (is_number && ends).then_some(number)
+}
+
+impl Outline {
+    /// Puts `2.1` into the `2` before it where both stand side by side in one list.
+    fn nest_by_numbers(&mut self) {
+        let mut known: HashMap<(Option<usize>, String), usize> = HashMap::new();
+        for node in 0..self.nodes.len() {
+            if self.is_heading(node) {
+                continue;
+            }
+            let Some(number) = number_of(&self.nodes[node].text).map(str::to_owned) else {
+                continue;
+            };
+            let list = self.nodes[node].parent;
+            let outer = number.rsplit_once('.').map(|(outer, _)| outer.to_owned());
+            let outer = outer.and_then(|outer| known.get(&(list, outer)).copied());
+            if outer.is_some() {
+                self.nodes[node].parent = outer;
+            }
+            known.insert((list, number), node);
+        }
+    }
 }
 
 impl OutlineBuilder<'_, '_> {
@@ -271,7 +309,7 @@ impl OutlineBuilder<'_, '_> {
         let number = self.outline.nodes.len();
         let mut text = text.to_owned();
         if optional.is_some() {
-            text.insert_str(0, "[optional] ");
+            text.insert_str(0, OPTIONAL);
         }
         let marker = match &line.kind {
             LineKind::Item(item) => item.marker.clone(),
