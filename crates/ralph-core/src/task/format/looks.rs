@@ -137,7 +137,12 @@ pub(super) fn headline(tree: &Tree<'_>, fields: &Fields, item: At) -> Option<At>
     let known = [Field::Title, Field::Description].into_iter();
     let mut known = known.filter_map(|field| fields.get(tree, field));
     known.find(says).or_else(|| {
-        let mut others = HEADLINES.iter().filter_map(|name| tree.member(item, name));
+        let named = |name: &&str| {
+            let mut members = tree.members(item);
+            let found = members.find(|(key, _)| tree.text(*key).eq_ignore_ascii_case(name));
+            found.map(|(_, value)| value)
+        };
+        let mut others = HEADLINES.iter().filter_map(named);
         others.find(says)
     })
 }

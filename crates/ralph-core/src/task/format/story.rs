@@ -427,7 +427,9 @@ pub(super) fn is_told_by_name(tree: &Tree<'_>, layout: &Layout, name: &str, valu
     Field::of_member(tree, name, value).is_none()
         && !layout.is_inner(value)
         && !is_record(name)
-        && !looks::HEADLINES.contains(&name)
+        && !looks::HEADLINES
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
         && read::has_text(tree, value)
 }
 
