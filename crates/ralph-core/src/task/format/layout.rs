@@ -7,7 +7,7 @@ use super::error::{Fault, FormatResult, line_column};
 use super::fields::Field;
 use super::looks::{self, Looks};
 use super::tree::{At, Kind, Tree};
-use super::{Format, Meta, read};
+use super::{Format, Meta, read, status};
 
 /// Where the tasks of a file are.
 #[derive(Debug)]
@@ -325,6 +325,7 @@ fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
     let one_task = tree.member(root, "id").is_some();
     let mut chosen = best_known(&here);
     if chosen.is_none() {
+        refuse_columns(tree, &here)?;
         chosen = best_other(tree, here.iter(), one_task)?;
     }
     if chosen.is_none() && one_task && !here.iter().any(Candidate::is_known) {
@@ -361,6 +362,24 @@ fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
     let marked = marked.map(|other| (other.path.join("."), other.list));
     layout.not_read.extend(marked);
     Ok(layout)
+}
+
+/// Refuses a board with a list for each status: a completion would move a task from one to another.
+fn refuse_columns(tree: &Tree<'_>, all: &[Candidate]) -> FormatResult<()> {
+    let names_status = |c: &&Candidate| {
+        let name = c.path.last().and_then(|name| status::synonym(name));
+        name.is_some() && c.looks.objects
+    };
+    let columns: Vec<&Candidate> = all.iter().filter(names_status).collect();
+    let [first, _, ..] = &columns[..] else {
+        return Ok(());
+    };
+    let names: Vec<String> = columns.iter().map(|c| c.shown(tree)).collect();
+    let message = format!(
+        "expected one list of tasks, found one for each status: {}; put them into one list `tasks`, each with a `status`",
+        names.join(", ")
+    );
+    Err(Fault::at(tree.start(first.list), message))
 }
 
 /// The list of objects that a format's name names, one that says how its items stand before others.

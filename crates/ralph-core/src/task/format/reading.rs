@@ -2,13 +2,13 @@
 //! usual shape, and which lists were left aside.
 
 use super::error::line_column;
-use super::fields::Field;
+use super::fields::{DONE_LIKE, Field};
 use super::layout::{self, Layout};
 use super::status::Vocabulary;
 use super::tree::{At, Kind, Tree};
 use super::warning::{FormatWarning, Notices, WarningKind};
-use super::{ids, looks, parse_tree, story};
-use crate::task::Place;
+use super::{ids, looks, parse_tree, status, story};
+use crate::task::{Place, Status};
 
 /// The sentence, such as "tasks: `features[].userStories`, 55 leaves in 12 features; done: `passes`". `None`
 /// for a file of the usual shape.
@@ -110,11 +110,57 @@ pub(super) fn not_read(tree: &Tree<'_>, layout: &Layout, file: u32) -> Vec<Forma
         );
         notices.add(WarningKind::NotRead, tree.start(*list), message);
     }
+    if layout.format.rules().lenient {
+        warn_of_lists_by_status(tree, layout, &notices);
+        warn_of_flags(tree, layout, &notices);
+    }
     let place = Place {
         file,
         ..Place::default()
     };
     notices.take(None, place)
+}
+
+/// Warns of lists beside the tasks that name some of them under a status, such as `completed: [1, 2]`.
+fn warn_of_lists_by_status(tree: &Tree<'_>, layout: &Layout, notices: &Notices) {
+    let members = layout.header.into_iter().flat_map(|map| tree.members(map));
+    for (key, list) in members {
+        let name = tree.text(key);
+        let is_name = |at: At| matches!(tree.kind(at), Kind::Text | Kind::Number);
+        let names = tree.kind(list) == Kind::List && tree.children(list).any(is_name);
+        if names && status::synonym(&name).is_some_and(|status| status != Status::Open) {
+            let message =
+                format!("the list `{name}` is not read: tasks say themselves that they are {name}");
+            notices.add(WarningKind::NotRead, tree.start(key), message);
+        }
+    }
+}
+
+/// Warns of flags that may say done under a name that ralph does not know, where nothing else does.
+fn warn_of_flags(tree: &Tree<'_>, layout: &Layout, notices: &Notices) {
+    let mut first = layout.tasks.iter().take(8);
+    if first.any(|at| tree.kind(*at) == Kind::Map && looks::Looks::of_item(tree, *at).marked) {
+        return;
+    }
+    let file = Vocabulary::of(tree, layout);
+    if file.done_flag().is_some() || file.word_member().is_some() || file.measure().is_some() {
+        return;
+    }
+    let mut seen: Vec<String> = Vec::new();
+    let tasks = layout.tasks.iter();
+    let tasks = tasks.filter(|at| tree.kind(**at) == Kind::Map);
+    for (key, value) in tasks.flat_map(|at| tree.members(*at)) {
+        let name = tree.text(key);
+        let is_known = Field::of(&name).is_some() || DONE_LIKE.contains(&&*name);
+        if tree.kind(value) != Kind::True || is_known || seen.iter().any(|known| *known == name) {
+            continue;
+        }
+        let message = format!(
+            "`{name}` is not read, and nothing says which tasks are done; if it does, call it `passes`"
+        );
+        notices.add(WarningKind::NotRead, tree.start(value), message);
+        seen.push(name.into_owned());
+    }
 }
 
 /// A field of tasks that means nothing to ralph and whose text an agent is told.

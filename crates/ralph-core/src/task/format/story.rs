@@ -14,6 +14,18 @@ use super::{ids, looks, read, status};
 use crate::task::{Attempts, Place, Task, TaskId, TaskLinks, TaskText, VerifyCommand};
 
 /// Members that belong to what a task says, and the heading each gets behind the description.
+/// Names of a number by which people put tasks in order, where they have no priority.
+const ORDER: &[&str] = &[
+    "order",
+    "sequence",
+    "seq",
+    "rank",
+    "sortOrder",
+    "sort_order",
+    "executionOrder",
+    "execution_order",
+];
+
 const SECTIONS: [(Field, &str); 5] = [
     (Field::Steps, "Steps"),
     (Field::Requirements, "Requirements"),
@@ -129,6 +141,13 @@ impl Story<'_, '_> {
             number.map(|number| number.round() as i64)
         };
         let at = self.fields.get(self.tree, Field::Priority);
+        if at.is_none() && self.lenient {
+            let member = |name: &&str| self.tree.member(self.of.at, name);
+            return Ok(ORDER
+                .iter()
+                .find_map(member)
+                .and_then(|at| near(self.tree, at)));
+        }
         match at.and_then(|at| near(self.tree, at)) {
             Some(level) if self.lenient => {
                 let exact = self.get_quietly(Field::Priority, read::priority);

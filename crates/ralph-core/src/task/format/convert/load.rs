@@ -74,6 +74,10 @@ pub(super) fn load(tree: &Tree<'_>) -> FormatResult<Doc> {
         if by_place {
             write_out(&mut members, read);
         }
+        let has_priority = |(name, _): &(String, Value)| Field::of(name) == Some(Field::Priority);
+        if let Some(level) = read.priority.filter(|_| !members.iter().any(has_priority)) {
+            members.push(("priority".to_owned(), Value::integer(level)));
+        }
         Ok(members)
     });
     let tasks = tasks.collect::<FormatResult<Vec<_>>>()?;

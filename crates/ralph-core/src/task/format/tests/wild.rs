@@ -62,6 +62,13 @@ fn task<'d>(document: &'d Document, name: &str, of: &str) -> &'d Task {
     found.unwrap_or_else(|| panic!("{name}: no task {of}"))
 }
 
+fn without_returns(lines: &[&str]) -> Vec<String> {
+    let lines = lines.iter();
+    lines
+        .map(|line| line.trim_end_matches('\r').to_owned())
+        .collect()
+}
+
 #[test]
 fn every_list_is_read_and_completed_as_written_down() {
     let samples = samples();
@@ -115,16 +122,13 @@ fn every_list_is_read_and_completed_as_written_down() {
                 let on = &task(&document, name, of).links.depends_on;
                 let on: Vec<&str> = on.iter().map(|id| id.as_str()).collect();
                 check("depends", on.join(" "), should.to_owned());
+            } else if let Some((of, should)) = named(line, "priority ") {
+                let is = task(&document, name, of).priority;
+                check("priority", format!("{is:?}"), format!("Some({should})"));
             } else if let Some(of) = line.strip_prefix("complete ") {
                 let new = set(file, text, of, Status::Completed);
                 let (removed, added) = diff(text, &new);
-                let plain = |lines: Vec<&str>| -> Vec<String> {
-                    lines
-                        .iter()
-                        .map(|l| l.trim_end_matches('\r').to_owned())
-                        .collect()
-                };
-                changed = Some((plain(removed), plain(added)));
+                changed = Some((without_returns(&removed), without_returns(&added)));
             } else if let Some(line) = line.strip_prefix("- ") {
                 minus.push(line.to_owned());
             } else if let Some(line) = line.strip_prefix("+ ") {
@@ -354,6 +358,12 @@ fn lists_that_could_both_be_it_are_named_with_their_lines() {
     insta::assert_snapshot!(error("a.json", text), @"a.json:2:9: expected one list of tasks, found several that could be it: `bugs` on line 2, `issues` on line 3; rename one to `tasks`");
     let text = "{\"one\": {\"tasks\": [{\"id\": 1, \"title\": \"a\", \"status\": \"pending\"}]},\n\"two\": {\"tasks\": [{\"id\": 1, \"title\": \"a\", \"status\": \"pending\"}]}}";
     insta::assert_snapshot!(error("a.json", text), @"a.json:1:19: expected one list of tasks, or one under `master`, found `one.tasks` on line 1, `two.tasks` on line 2");
+}
+
+#[test]
+fn a_board_with_a_list_for_each_status_is_refused_by_name() {
+    let text = "{\"todo\": [{\"id\": 1, \"title\": \"a\"}],\n\"in_progress\": [],\n\"done\": [{\"id\": 2, \"title\": \"b\"}]}";
+    insta::assert_snapshot!(error("a.json", text), @"a.json:1:10: expected one list of tasks, found one for each status: `todo` on line 1, `done` on line 3; put them into one list `tasks`, each with a `status`");
 }
 
 #[test]
