@@ -9,7 +9,10 @@ use ralph_core::{
 };
 
 use super::{LoopError, LoopRunner};
-use crate::git::{Along, CommitInfo, Oid, Unstashed};
+use crate::{
+    git::{Along, CommitInfo, Oid, Unstashed},
+    programs::{find_program, path_folders},
+};
 
 /// The message of ralph's stashes begins with this; the loop's id follows.
 pub(super) const STASH: &str = "ralph: work put aside by --stash, loop";
@@ -119,6 +122,7 @@ impl LoopRunner {
         let look = format!("git diff {base}...{branch}");
         steps.push(step(look, format!("{many} on {branch}")));
         steps.push(report());
+        steps.extend(self.step_for_owner(&commits));
         let (_, current) = repo.head_and_branch()?;
         let ralphs = commits.iter().filter(|commit| is_ralphs(commit)).count();
         if ralphs > 1 && current.as_ref() == Some(branch) {
@@ -132,6 +136,30 @@ impl LoopRunner {
             steps.push(step(merge, format!("take it into {into}")));
         }
         Ok(steps)
+    }
+
+    /// The command that tells the tool which owns the task file what this loop completed. ralph does not start
+    /// it: such tools run hooks of the repository, which an agent may have written.
+    fn step_for_owner(&self, commits: &[CommitInfo]) -> Option<NextStep> {
+        let file = self.board.source.files().first()?;
+        let command = file.format.close_command()?;
+        let program = command.split(' ').next()?;
+        let folders = path_folders(&self.runtime.environment.vars);
+        find_program(program, &folders)?;
+        let own = |commit: &&CommitInfo| {
+            let mut loops = commit.trailer("Ralph-Loop");
+            loops.any(|id| id == self.loop_id.as_str())
+        };
+        let ids = commits.iter().rev().filter(own);
+        let ids: Vec<&str> = ids
+            .flat_map(|commit| commit.trailer("Ralph-Task"))
+            .collect();
+        if ids.is_empty() {
+            return None;
+        }
+        let command = format!("{command} {}", ids.join(" "));
+        let what = format!("{program} has records of its own, which ralph does not change");
+        Some(step(command, what))
     }
 
     /// Returns what the branch is compared with, and the branch that it can be merged into.

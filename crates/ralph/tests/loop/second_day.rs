@@ -2,6 +2,8 @@
 //!
 //! Tasks are read on the branch that will be worked on, and nobody is told "complete" of an old file.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 
 use crate::support::{Project, Ran, good_script, prd, story};
@@ -417,6 +419,34 @@ fn the_end_says_how_to_look_at_the_branch_and_how_to_merge_it() {
     project.repo.git(["merge", "-q", "ralph/work"]);
     let nothing = project.run(&[]).expect(0);
     assert_eq!(next_steps(&nothing), [""; 0], "all of it is merged");
+}
+
+#[test]
+fn the_end_names_the_command_of_the_tool_that_owns_the_task_file() {
+    let issues = "{\"id\":\"bd-1\",\"title\":\"One\",\"status\":\"open\"}\n{\"id\":\"bd-2\",\"title\":\"Two\",\"status\":\"open\"}\n";
+    let tools = tempfile::tempdir().unwrap();
+    let bd = tools.path().join("bd");
+    std::fs::write(&bd, "#!/bin/sh\ntouch \"$0.was-started\"\n").unwrap();
+    std::fs::set_permissions(&bd, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!(
+        "{}:{}",
+        tools.path().display(),
+        std::env::var("PATH").unwrap()
+    );
+    for (has_bd, expected) in [(true, 1), (false, 0)] {
+        let mut project = Project::new().script(&good_script());
+        if has_bd {
+            project = project.env("PATH", &path);
+        }
+        project.repo.file(".beads/issues.jsonl", issues);
+        project.repo.commit("issues");
+        let ran = project.run(&[".beads/issues.jsonl"]).expect(0);
+        let steps = next_steps(&ran);
+        let named = "bd close bd-1 bd-2: bd has records of its own, which ralph does not change";
+        let count = steps.iter().filter(|step| *step == named).count();
+        assert_eq!(count, expected, "{steps:?}");
+    }
+    assert!(!tools.path().join("bd.was-started").exists());
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     syntax: Syntax::JsonLines,
     place: UsualPlace::File(".beads/issues.jsonl"),
     named: Some(NamedFormat {
+        close_command: Some("bd close"),
         endings: &[".jsonl"],
         parse,
         parse_loosely,

@@ -37,6 +37,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     syntax: Syntax::Markdown,
     place: UsualPlace::File("TODO.md"),
     named: Some(NamedFormat {
+        close_command: None,
         endings: &[".md", ".markdown"],
         parse,
         parse_loosely: |file| parse(file).map_or_else(|_| Vec::new(), |document| document.tasks),

@@ -73,6 +73,11 @@ impl Format {
         self.rules().syntax
     }
 
+    /// The command by which the tool that owns the format learns that tasks are completed, without their ids.
+    pub fn close_command(self) -> Option<&'static str> {
+        self.rules().named.as_ref()?.close_command
+    }
+
     /// The place that its files have in a project.
     pub fn usual_place(self) -> UsualPlace {
         self.rules().place
@@ -105,6 +110,8 @@ pub(super) type WriteStatus =
 /// Reads and changes the files of a format that their name tells. Results are read again and compared by the
 /// caller.
 pub(super) struct NamedFormat {
+    /// The command of the tool that owns the format and has records beside the file; ids are added to it.
+    pub(super) close_command: Option<&'static str>,
     /// The endings of the names of its files, with the dot.
     pub(super) endings: &'static [&'static str],
     pub(super) parse: fn(&NamedFile<'_>) -> FormatResult<Document>,
