@@ -141,9 +141,9 @@ mod tests {
             warnings: Vec::new(),
         };
         assert_eq!(found(Some(&good)), expected);
-        let mut bare = task("T1", &[]);
-        bare["acceptance"] = json!([]);
-        let FoundTasks::Good { warnings } = found(Some(&file(&[bare]))) else {
+        let mut long = task("T1", &[]);
+        long["title"] = json!("Add the part of the shop ".repeat(4));
+        let FoundTasks::Good { warnings } = found(Some(&file(&[long]))) else {
             panic!("a warning is no error");
         };
         assert_eq!(warnings.len(), 1, "{warnings:?}");
