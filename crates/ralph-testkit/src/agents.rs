@@ -71,6 +71,16 @@ pub fn gemini() -> PathBuf {
     program("gemini")
 }
 
+/// OpenSpec, which owns a format of task lists.
+///
+/// # Panics
+///
+/// If it is not installed.
+#[must_use]
+pub fn openspec() -> PathBuf {
+    program("openspec")
+}
+
 /// The Node that the agents run on.
 ///
 /// # Panics
@@ -204,6 +214,14 @@ pub fn gemini_env(home: &Path, url: &str) -> Vec<(String, String)> {
         // Reports of errors go beside all else.
         ("TMPDIR", &home.display().to_string()),
     ]));
+    env
+}
+
+/// Returns what OpenSpec is started with, and nothing else.
+#[must_use]
+pub fn openspec_env(home: &Path) -> Vec<(String, String)> {
+    let mut env = basic_env(home);
+    env.extend(pairs(&[("OPENSPEC_TELEMETRY", "0")]));
     env
 }
 

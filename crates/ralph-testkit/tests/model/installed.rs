@@ -9,7 +9,7 @@ use tempfile::TempDir;
 #[test]
 fn each_agent_starts_at_its_pin_in_an_empty_environment() {
     let (second, version) = agents::second_claude();
-    let installed: [(PathBuf, &[&str]); 7] = [
+    let installed: [(PathBuf, &[&str]); 8] = [
         (agents::node(), &["v22.23.3"]),
         (agents::claude(), &["2.1.197"]),
         (second, &[&version]),
@@ -18,6 +18,7 @@ fn each_agent_starts_at_its_pin_in_an_empty_environment() {
         (agents::codex(), &["0.166.0"]),
         (agents::opencode(), &["1.18.33"]),
         (agents::gemini(), &["0.61.0"]),
+        (agents::openspec(), &["1.13.2"]),
     ];
     for (program, pins) in installed {
         assert!(program.is_absolute(), "{}", program.display());

@@ -41,6 +41,7 @@ mod monitoring;
 mod moved_branch;
 mod nested_sandboxes;
 mod notifying;
+mod openspec;
 mod options;
 mod other_user;
 mod outcomes;
