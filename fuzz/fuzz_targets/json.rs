@@ -5,7 +5,9 @@
 mod api {
     pub(crate) use ralph_core::task::{
         Status, Task,
-        format::{Change, Edit, Format, Syntax, apply, convert, fix, parse, undo_tampering},
+        format::{
+            Change, Edit, Format, Syntax, apply, convert, fix, parse, parse_loosely, undo_tampering,
+        },
     };
 }
 

@@ -20,7 +20,9 @@ mod writing_yaml;
 mod api {
     pub(super) use crate::task::{
         Status, Task,
-        format::{Change, Edit, Format, Syntax, apply, convert, fix, parse, undo_tampering},
+        format::{
+            Change, Edit, Format, Syntax, apply, convert, fix, parse, parse_loosely, undo_tampering,
+        },
     };
 }
 

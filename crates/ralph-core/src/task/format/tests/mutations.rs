@@ -1,10 +1,92 @@
 //! A bounded round of the fuzzing in `fuzz/`: the samples, each changed in ways that are the same every time.
 
 use super::promises::check;
-use super::samples;
+use super::{named, samples};
 
 /// The changes that are tried of each sample.
 const ROUNDS: u64 = 20;
+/// The same of each checklist.
+const CHECKLIST_ROUNDS: u64 = 12;
+
+/// The pieces and values that samples of a syntax are changed with.
+#[derive(Clone, Copy)]
+struct Changes {
+    /// Put in the place of others.
+    pieces: &'static [&'static str],
+    /// Stands before a value.
+    before: &'static str,
+    /// Put in the place of a value.
+    values: &'static [&'static str],
+    /// Ends a value.
+    ends: &'static [char],
+}
+
+const OF_TREES: Changes = Changes {
+    pieces: &PIECES,
+    before: ": ",
+    values: &VALUES,
+    ends: &[',', '}', '\n', ']'],
+};
+
+const OF_LINES: Changes = Changes {
+    pieces: &PIECES,
+    before: "\":",
+    values: &VALUES,
+    ends: &[',', '}', '\n', ']'],
+};
+
+const OF_CHECKLISTS: Changes = Changes {
+    pieces: &MARKDOWN,
+    before: "[",
+    values: &MARKS,
+    ends: &[']', '\n'],
+};
+
+/// Pieces of Markdown, most of which mean something at the beginning of a line.
+const MARKDOWN: [&str; 36] = [
+    "\n- [ ] ",
+    "\n  - [x] ",
+    "\n\t* [ ] ",
+    "\n## ",
+    "\n### Task 1: ",
+    "\n## Success Criteria\n",
+    "\n## Completed\n",
+    "\n## Out of scope\n",
+    "\n## High Priority\n",
+    "\n# [ ] ",
+    "\n1. [ ] 2.1 ",
+    "\n```\n",
+    "\n~~~\n",
+    "\n---\n",
+    "\n    ",
+    "\n\n",
+    "\n> ",
+    "\n| ",
+    "\n- ✅ ",
+    "\n- ⬜ ",
+    "\nDepends on: ",
+    "\n  Verify: `true`",
+    "\n  Acceptance criteria:\n  - [ ] ",
+    "\nNote: ",
+    " (depends on T001)",
+    " T001-T009 ",
+    " [P] ",
+    "<!-- ",
+    " -->",
+    "<!-- id: a -->",
+    "**",
+    "~~",
+    "`",
+    "\r",
+    "\u{feff}",
+    "é",
+];
+
+/// Marks that a checkbox gets instead of its own.
+const MARKS: [&str; 20] = [
+    "", " ", "x", "X", "  ", " x ", "~", "-", "!", "?", ">", "✓", "✅", "⬜", "х", "xx", "US-1",
+    "P", "é", "\t",
+];
 
 /// Pieces that are put in the place of others.
 const PIECES: [&str; 20] = [
@@ -50,16 +132,17 @@ const VALUES: [&str; 16] = [
     "\"100%\"",
 ];
 
-/// The text with another value for one member.
-fn with_value(text: &str, chance: &mut Chance) -> String {
-    let colons: Vec<usize> = text.match_indices(": ").map(|(at, _)| at + 2).collect();
-    if colons.is_empty() {
+/// The text with another value for one member, or another mark for one checkbox.
+fn with_value(text: &str, with: Changes, chance: &mut Chance) -> String {
+    let before = text.match_indices(with.before);
+    let starts: Vec<usize> = before.map(|(at, found)| at + found.len()).collect();
+    if starts.is_empty() {
         return text.to_owned();
     }
-    let from = colons[chance.below(colons.len())];
-    let value = VALUES[chance.below(VALUES.len())];
+    let from = starts[chance.below(starts.len())];
+    let value = with.values[chance.below(with.values.len())];
     let end = text[from..]
-        .find([',', '}', '\n', ']'])
+        .find(with.ends)
         .map_or(text.len(), |at| from + at);
     format!("{}{value}{}", &text[..from], &text[end..])
 }
@@ -77,10 +160,11 @@ impl Chance {
     }
 }
 
-fn changed(text: &str, chance: &mut Chance) -> String {
+fn changed(text: &str, with: Changes, chance: &mut Chance) -> String {
+    let piece = |chance: &mut Chance| with.pieces[chance.below(with.pieces.len())];
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     if lines.is_empty() {
-        return PIECES[chance.below(PIECES.len())].to_owned();
+        return piece(chance).to_owned();
     }
     let one = chance.below(lines.len());
     let other = chance.below(lines.len());
@@ -108,31 +192,59 @@ fn changed(text: &str, chance: &mut Chance) -> String {
             starts.push(text.len());
             let at = chance.below(starts.len() - 1);
             let (from, to) = (starts[at], starts[at + 1]);
-            let piece = if kind == 3 {
-                PIECES[chance.below(PIECES.len())]
-            } else {
-                ""
-            };
+            let piece = if kind == 3 { piece(chance) } else { "" };
             format!("{}{piece}{}", &text[..from], &text[to..])
         }
-        _ => with_value(text, chance),
+        _ => with_value(text, with, chance),
     }
+}
+
+/// Checks a sample and what becomes of it in so many rounds; gives the number of completions.
+fn check_changed(file: &str, text: &str, with: Changes, seed: usize, rounds: u64) -> usize {
+    let mut completed = check(file, text.as_bytes());
+    for round in 0..rounds {
+        let mut chance = Chance(seed as u64 * 1_000 + round);
+        let mut text = changed(text, with, &mut chance);
+        if round % 3 == 0 {
+            text = changed(&text, with, &mut chance);
+        }
+        completed += check(file, text.as_bytes());
+    }
+    completed
 }
 
 #[test]
 fn changed_samples_keep_what_is_promised_of_every_file() {
-    let mut completed = 0;
-    for (n, sample) in samples().into_iter().enumerate() {
-        completed += check(sample.file, sample.text.as_bytes());
-        for round in 0..ROUNDS {
-            let mut chance = Chance(n as u64 * 1_000 + round);
-            let mut text = changed(&sample.text, &mut chance);
-            if round % 3 == 0 {
-                text = changed(&text, &mut chance);
-            }
-            completed += check(sample.file, text.as_bytes());
-        }
-    }
+    let samples = samples().into_iter().enumerate();
+    let completed = samples
+        .map(|(n, sample)| check_changed(sample.file, &sample.text, OF_TREES, n, ROUNDS))
+        .sum::<usize>();
     // Most of what is changed can still be read.
     assert!(completed > 1_500, "{completed}");
+}
+
+#[test]
+fn changed_checklists_keep_what_is_promised_of_every_file() {
+    let samples = named::checklists().into_iter().enumerate();
+    let completed = samples
+        .map(|(n, sample)| {
+            check_changed(
+                sample.file,
+                &sample.text,
+                OF_CHECKLISTS,
+                n,
+                CHECKLIST_ROUNDS,
+            )
+        })
+        .sum::<usize>();
+    assert!(completed > 1_500, "{completed}");
+}
+
+#[test]
+fn changed_issues_keep_what_is_promised_of_every_file() {
+    let samples = named::issues().into_iter().enumerate();
+    let completed = samples
+        .map(|(n, sample)| check_changed(sample.file, &sample.text, OF_LINES, n, ROUNDS))
+        .sum::<usize>();
+    assert!(completed > 100, "{completed}");
 }

@@ -13,10 +13,10 @@ use crate::task::format::{
 };
 use crate::task::{Status, Task, VerifyCommand};
 
-struct NamedSample {
+pub(super) struct NamedSample {
     name: &'static str,
-    file: &'static str,
-    text: String,
+    pub(super) file: &'static str,
+    pub(super) text: String,
     expected: Vec<&'static str>,
 }
 
@@ -52,11 +52,11 @@ fn samples_of(all: &'static str, usual: &'static str) -> Vec<NamedSample> {
     samples
 }
 
-fn checklists() -> Vec<NamedSample> {
+pub(super) fn checklists() -> Vec<NamedSample> {
     samples_of(include_str!("checklists.txt"), "TODO.md")
 }
 
-fn issues() -> Vec<NamedSample> {
+pub(super) fn issues() -> Vec<NamedSample> {
     samples_of(include_str!("issues.txt"), ".beads/issues.jsonl")
 }
 
