@@ -17,8 +17,8 @@ use serde::Serialize;
 use crate::{
     board::Board,
     task::{
-        Place, Status, Task, TaskId, VerifyCommand,
-        format::{FormatWarning, UnknownField, WarningKind},
+        Place, Status, Task, TaskId,
+        format::{FormatWarning, NamedCheck, UnknownField, WarningKind},
         graph::Problem,
     },
 };
@@ -64,6 +64,7 @@ pub fn of_warnings<'w>(warnings: impl Iterator<Item = &'w FormatWarning>) -> Vec
             WarningKind::OddValue => Rule::OddValue,
             WarningKind::UnknownStatus => Rule::UnknownStatus,
             WarningKind::NotRead => Rule::NotRead,
+            WarningKind::CompletedContainer => Rule::CompletedContainer,
         };
         Finding {
             rule,
@@ -71,10 +72,12 @@ pub fn of_warnings<'w>(warnings: impl Iterator<Item = &'w FormatWarning>) -> Vec
             task: warning.task.clone(),
             place: warning.place,
             message: warning.message.clone(),
-            hint: rule.hint().to_owned(),
+            hint: warning.hint.unwrap_or(rule.hint()).to_owned(),
         }
     };
-    warnings.map(finding).collect()
+    let mut findings: Vec<Finding> = warnings.map(finding).collect();
+    findings.sort_by_key(|finding| (finding.task.is_some(), finding.place));
+    findings
 }
 
 /// The finding about fields of a file that mean nothing to ralph.
@@ -99,18 +102,21 @@ pub fn of_unknown_fields(fields: &[UnknownField]) -> Option<Finding> {
     })
 }
 
-/// The finding about check commands that a file names while none is configured.
-pub fn of_checks(checks: &[VerifyCommand], ctx: &LintContext) -> Option<Finding> {
-    if checks.is_empty() || ctx.configured_verify {
-        return None;
-    }
+/// The finding about check commands that the file of an index names while none is configured.
+pub fn of_checks(file: u32, checks: &[NamedCheck], ctx: &LintContext) -> Option<Finding> {
+    let first = checks.first().filter(|_| !ctx.configured_verify)?;
     let rule = Rule::ChecksNotUsed;
-    let names: Vec<String> = checks.iter().map(|one| format!("`{one}`")).collect();
+    let names = checks.iter().map(|one| format!("`{}`", one.command));
+    let names: Vec<String> = names.collect();
     Some(Finding {
         rule,
         severity: rule.severity(),
         task: None,
-        place: Place::default(),
+        place: Place {
+            file,
+            position: 0,
+            offset: first.offset,
+        },
         message: format!(
             "the file names checks that are not run: {}",
             names.join(", ")
@@ -160,7 +166,6 @@ fn no_verify(to_do: &[&Task], ctx: &LintContext) -> Vec<Finding> {
         );
         return vec![Finding {
             task: None,
-            place: Place::default(),
             ..Finding::new(Rule::NoVerify, bare[0], message)
         }];
     }

@@ -10,7 +10,7 @@ use ralph_core::{
     id::QuestionId,
     task::{
         Status, Task, TaskId,
-        format::{Change, Edit, has_derived_id},
+        format::{Change, Edit, Format, has_derived_id},
         graph::{Graph, Problem},
         retitled::Retitled,
     },
@@ -118,8 +118,14 @@ impl Board {
         };
         if !lost.is_empty() {
             let lost: Vec<&str> = lost.iter().map(TaskId::as_str).collect();
+            let mut files = self.source.files().iter();
+            let fix = if files.any(|file| file.format == Format::Markdown) {
+                "`<!-- id: NAME -->` at the end of its line gives a task an id"
+            } else {
+                "`ralph lint --fix` writes ids"
+            };
             self.list.warnings.push(format!(
-                "more than one title changed in {}, where titles are the ids: the tasks are new, and the history of {} stays behind; `ralph lint --fix` writes ids",
+                "more than one title changed in {}, where titles are the ids: the tasks are new, and the history of {} stays behind; {fix}",
                 self.source.name(),
                 lost.join(", ")
             ));

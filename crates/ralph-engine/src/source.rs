@@ -25,8 +25,11 @@ use std::{
 use ralph_core::{
     secret::{Redaction, hidden_flag},
     task::{
-        Place, Task, TaskId, VerifyCommand,
-        format::{self, Edit, Format, FormatError, FormatWarning, Meta, NewTask, Splice, Syntax},
+        Place, Task, TaskId,
+        format::{
+            self, Edit, Format, FormatError, FormatWarning, Meta, NamedCheck, NewTask, Splice,
+            Syntax,
+        },
         suggested::SuggestedTask,
     },
 };
@@ -60,7 +63,7 @@ pub struct SourceFile {
     /// Says what was taken for the tasks, where the file has not the usual shape.
     pub reading: Option<String>,
     /// Commands around its list that are meant to check the work, and are not run unasked.
-    pub checks: Vec<VerifyCommand>,
+    pub checks: Vec<NamedCheck>,
     /// Its path from the root, if it lies below that.
     pub(crate) inside: Option<PathBuf>,
     /// Where the file really is, if it is a link.

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::task::format::Format;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -54,6 +56,20 @@ impl Rule {
     /// Returns what to do about it.
     pub fn hint(self) -> &'static str {
         self.about().1
+    }
+
+    /// Returns what to do about it in a file of a format that has no fields of such a name.
+    pub fn hint_in(self, format: Format) -> &'static str {
+        match (self, format) {
+            (Self::NoVerify, Format::Markdown) => {
+                "add a line such as \"Verify: `make test`\" below the item, or `verification.commands` to ralph.yaml"
+            }
+            (Self::NoVerify, Format::Beads) => "add `verification.commands` to ralph.yaml",
+            (Self::NoFiles, Format::Markdown | Format::Beads) => {
+                "name the files or folders it is about"
+            }
+            _ => self.hint(),
+        }
     }
 
     fn about(self) -> (Severity, &'static str) {

@@ -56,6 +56,7 @@ mod yaml;
 mod tests;
 
 pub use append::{NewTask, append, render_new};
+pub use checks::NamedCheck;
 pub use convert::{Converted, Moved, convert, join, write_new};
 pub use edit::{Change, Edit, apply, splices_at};
 pub use error::{FormatError, LineColumn, line_column};
@@ -72,7 +73,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, Task, VerifyCommand};
+use super::{Place, Task};
 use error::{Fault, FormatResult};
 use layout::Layout;
 use rules::NamedFile;
@@ -118,7 +119,7 @@ pub struct Document {
     /// Says what was taken for the tasks and for done, where the file has not the usual shape.
     pub reading: Option<String>,
     /// Commands around the list that are meant to check the work. They are never run unasked.
-    pub checks: Vec<VerifyCommand>,
+    pub checks: Vec<NamedCheck>,
 }
 
 /// Describes what a file says about the project as a whole.

@@ -74,6 +74,9 @@ struct LintReport {
     /// Values that `--fix` put right, or would.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fixes: Vec<ShownFix>,
+    /// Files of formats in which `--fix` never writes anything.
+    #[serde(rename = "notFixed", skip_serializing_if = "Vec::is_empty")]
+    not_fixed: Vec<String>,
     /// Says for each file without the usual shape what was taken for its tasks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reading: Vec<String>,
@@ -116,10 +119,10 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         SourceUse::Look("ralph lint")
     };
     let path = project.source_path(args.source.as_deref(), usage)?;
-    let fixes = if args.fix {
+    let (fixes, not_fixed) = if args.fix {
         fix(project, &path, args.dry_run)?
     } else {
-        Vec::new()
+        Default::default()
     };
     let mut report = match Source::read(&path, project.root()) {
         Ok((source, tasks)) => {
@@ -129,10 +132,12 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
                 configured_verify: !project.config().verification.commands.is_empty(),
             };
             let mut findings = of_warnings(source.warnings());
-            let files = source.files().iter();
-            findings.extend(files.filter_map(|file| of_checks(&file.checks, &context)));
+            let files = (0_u32..).zip(source.files());
+            findings
+                .extend(files.filter_map(|(index, file)| of_checks(index, &file.checks, &context)));
             findings.extend(unknown_fields(&source));
-            findings.extend(lint(&board, &problems, &context));
+            let told = tell(&source, lint(&board, &problems, &context), &findings);
+            findings.extend(told);
             LintReport::new(&source, board.graph().tasks().len(), findings)
         }
         // A file that can't be read has one thing wrong with it, and a place.
@@ -140,14 +145,20 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         Err(error) => return Err(CommandError::user(error)),
     };
     report.fixes = fixes;
+    report.not_fixed = not_fixed;
     output::show(args.json, &report, || report.render())?;
     let fails = report.errors > 0 || (args.deny_warnings && report.warnings > 0);
     Ok(ExitCode::from(if fails { 2 } else { 0 }))
 }
 
-/// Puts right what needs no decision in the files of a source.
-fn fix(project: &Project, path: &Path, dry_run: bool) -> Result<Vec<ShownFix>, CommandError> {
+/// Puts right what needs no decision in the files of a source. Gives that, and the files that are left alone.
+fn fix(
+    project: &Project,
+    path: &Path,
+    dry_run: bool,
+) -> Result<(Vec<ShownFix>, Vec<String>), CommandError> {
     let mut fixes = Vec::new();
+    let mut not_fixed = Vec::new();
     for path in Source::paths(path).map_err(CommandError::user)? {
         let name = project.shown(&path);
         let bytes = plain_file::read(&path)
@@ -156,6 +167,10 @@ fn fix(project: &Project, path: &Path, dry_run: bool) -> Result<Vec<ShownFix>, C
         let Ok(fixed) = format::fix(&name, &bytes) else {
             continue;
         };
+        if fixed.is_left {
+            not_fixed.push(name);
+            continue;
+        }
         if fixed.changes.is_empty() {
             continue;
         }
@@ -171,7 +186,22 @@ fn fix(project: &Project, path: &Path, dry_run: bool) -> Result<Vec<ShownFix>, C
             written: !dry_run,
         }));
     }
-    Ok(fixes)
+    Ok((fixes, not_fixed))
+}
+
+/// The findings about the tasks, but for what reading the file said already, in the words of its format.
+fn tell(source: &Source, findings: Vec<Finding>, said: &[Finding]) -> Vec<Finding> {
+    let is_new = |finding: &Finding| {
+        let same = |one: &Finding| one.rule == finding.rule && one.task == finding.task;
+        !said.iter().any(same)
+    };
+    let told = findings.into_iter().filter(is_new).map(|mut finding| {
+        if let Some(file) = source.files().get(finding.place.file as usize) {
+            finding.hint = finding.rule.hint_in(file.format).to_owned();
+        }
+        finding
+    });
+    told.collect()
 }
 
 fn unknown_fields(source: &Source) -> Vec<Finding> {
@@ -189,18 +219,12 @@ impl LintReport {
         let mut places = Places::new(source);
         let shown = findings.into_iter().map(|finding| {
             let at = places.of(finding.place);
-            // What is about all tasks is about no place in the file.
-            let placed = finding.task.is_some() || finding.place.offset > 0;
             Shown {
                 rule: finding.rule.to_string(),
                 severity: finding.severity,
-                file: if placed {
-                    at.file
-                } else {
-                    source.name().to_owned()
-                },
-                line: placed.then_some(at.line),
-                column: placed.then_some(at.column),
+                file: at.file,
+                line: Some(at.line),
+                column: Some(at.column),
                 task: finding.task.as_ref().map(TaskId::to_string),
                 message: finding.message,
                 hint: finding.hint,
@@ -236,6 +260,7 @@ impl LintReport {
             warnings: of(Severity::Warning),
             notes: of(Severity::Note),
             fixes: Vec::new(),
+            not_fixed: Vec::new(),
             reading: Vec::new(),
             findings,
         }
@@ -248,6 +273,11 @@ impl LintReport {
         }
         if !self.fixes.is_empty() {
             text.push('\n');
+        }
+        for file in &self.not_fixed {
+            text.push_str(&format!(
+                "{file}: --fix leaves checklists and issues of beads as they are\n"
+            ));
         }
         for finding in &self.findings {
             text.push_str(&finding.render());

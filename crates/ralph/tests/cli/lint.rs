@@ -233,3 +233,77 @@ fn fields_that_ralph_does_not_know_are_a_note_with_its_line() {
         "prd.json:3:4: note[unknown-fields] fields that ralph does not know are told to the agent as text: `mocks` (1 task)\n  hint: nothing, or rename one that is meant as a field of docs/tasks.md\n\nprd.json: 1 task, 0 errors, 0 warnings, 1 note\n"
     );
 }
+
+const CHECKLIST: &str = "---\ntest_command: cargo test\n---\n# Shop\n\n- [~] Add the cart to the page\n- [ ]\n- [x] Shop window\n  - [ ] Clean the shop window\n\n## Completed\n- [ ] Add the roof\n";
+
+#[test]
+fn warnings_about_a_checklist_have_their_line_and_a_fix_that_fits() {
+    let repo = TestRepo::new();
+    repo.file("TODO.md", CHECKLIST);
+    let found = ralph(&repo, &["lint", "TODO.md", "--json"]).json(0);
+    let mut shown = Vec::new();
+    for finding in found["findings"].as_array().unwrap() {
+        let text = |name: &str| finding[name].as_str().unwrap_or("-").to_owned();
+        shown.push(format!(
+            "{} {} {}: {}",
+            finding["line"],
+            text("rule"),
+            text("task"),
+            text("hint")
+        ));
+    }
+    shown.retain(|one| !one.contains("description-too-short"));
+    assert_eq!(
+        shown,
+        [
+            "6 unknown-status -: if that is not meant, add such a line, or write `[ ]` or `[x]`",
+            "7 not-read -: say behind the box what is to be done, or remove it",
+            "11 odd-value -: tick them if they are done, else move them below another heading",
+            "8 completed-container shop-window: tick or skip the tasks in it, or untick it",
+            "2 checks-not-used -: put them under `verification.commands` in ralph.yaml; `ralph init` does so",
+            "6 no-verify -: add a line such as \"Verify: `make test`\" below the item, or `verification.commands` to ralph.yaml",
+        ]
+    );
+}
+
+#[test]
+fn pictures_with_several_meanings_are_not_said_to_have_a_legend() {
+    let repo = TestRepo::new();
+    repo.file("TODO.md", "- ⬜ One thing\n- 🚧 Another thing\n");
+    let ran = ralph(&repo, &["lint", "TODO.md"]);
+    let text = ran.text(0);
+    let expected = "TODO.md:2:1: warning[unknown-status] `🚧` counts as in_progress (1 task)\n  hint: if that is not meant, use `✅` and `⬜`, or checkboxes: `- [x]` and `- [ ]`\n";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn fix_leaves_checklists_and_issues_as_they_are_and_says_so() {
+    let issues = "{\"id\":\"bd-1\",\"title\":\"Log in\",\"status\":\"opne\"}\n";
+    for (file, text) in [("TODO.md", CHECKLIST), (".beads/issues.jsonl", issues)] {
+        let repo = TestRepo::new();
+        repo.file(file, text);
+        let ran = ralph(&repo, &["lint", "--fix", file]);
+        let said = ran.text(0);
+        let expected = format!("{file}: --fix leaves checklists and issues of beads as they are\n");
+        assert!(said.starts_with(&expected), "{said}");
+        assert_eq!(repo.read(file), text);
+        let found = ralph(&repo, &["lint", "--fix", file, "--json"]).json(0);
+        assert_eq!(found["notFixed"], json!([file]));
+    }
+}
+
+#[test]
+fn what_is_about_all_tasks_has_the_line_of_the_first_or_of_the_member() {
+    let repo = TestRepo::new();
+    repo.file(
+        "prd.json",
+        "{\n  \"verifyCommand\": \"npm test\",\n  \"userStories\": [\n    {\"id\": \"a\", \"title\": \"One\", \"passes\": false},\n    {\"id\": \"b\", \"title\": \"Two\", \"passes\": false}\n  ]\n}\n",
+    );
+    let ran = ralph(&repo, &["lint"]);
+    let text = ran.text(0);
+    assert!(
+        text.contains("prd.json:2:3: warning[checks-not-used]"),
+        "{text}"
+    );
+    assert!(text.contains("prd.json:4:5: warning[no-verify]"), "{text}");
+}

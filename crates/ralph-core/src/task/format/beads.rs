@@ -322,7 +322,10 @@ fn link(
     for (task, links) in issues.iter_mut() {
         let notices = Notices::default();
         let offset = task.place.offset as usize;
-        let warn = |message: String| notices.add(WarningKind::OddValue, offset, message);
+        let warn = |message: String| {
+            let hint = "correct the dependency with `bd`, or leave it";
+            notices.add_with(WarningKind::OddValue, offset, message, hint);
+        };
         if let Some(parent) = &links.parent {
             if known.contains(parent) {
                 task.links.parent_id = Some(parent.clone());

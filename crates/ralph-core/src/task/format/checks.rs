@@ -6,6 +6,27 @@ use super::read;
 use super::tree::{At, Kind, Tree};
 use crate::task::VerifyCommand;
 
+/// A command, and where the file names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedCheck {
+    pub command: VerifyCommand,
+    /// The offset of the member or the line that it is in.
+    pub offset: u32,
+}
+
+/// Adds a command that is not there yet.
+pub(super) fn add(checks: &mut Vec<NamedCheck>, command: VerifyCommand, offset: usize) {
+    if !checks
+        .iter()
+        .any(|known| known.command.is_same_as(&command))
+    {
+        checks.push(NamedCheck {
+            command,
+            offset: offset as u32,
+        });
+    }
+}
+
 /// Names of members that hold commands.
 const COMMANDS: &[&str] = &[
     "verifyCommand",
@@ -75,17 +96,21 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// The commands, each once, in the order of the file.
-pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Vec<VerifyCommand> {
+pub(super) fn of(tree: &Tree<'_>, layout: &Layout) -> Vec<NamedCheck> {
     let Some(header) = layout.header else {
         return Vec::new();
     };
     let around = (header != 0).then_some(0);
-    in_objects(tree, [Some(header), around].into_iter().flatten())
+    in_objects(tree, [Some(header), around].into_iter().flatten(), 0)
 }
 
-/// The same for the members of these objects.
-pub(super) fn in_objects(tree: &Tree<'_>, objects: impl Iterator<Item = At>) -> Vec<VerifyCommand> {
-    let mut found: Vec<VerifyCommand> = Vec::new();
+/// The same for the members of these objects, in a tree that begins at an offset of the file.
+pub(super) fn in_objects(
+    tree: &Tree<'_>,
+    objects: impl Iterator<Item = At>,
+    from: usize,
+) -> Vec<NamedCheck> {
+    let mut found: Vec<NamedCheck> = Vec::new();
     for map in objects {
         for (key, value) in tree.members(map) {
             let name = tree.text(key);
@@ -95,9 +120,7 @@ pub(super) fn in_objects(tree: &Tree<'_>, objects: impl Iterator<Item = At>) -> 
             }
             let commands = commands(tree, value).into_iter();
             for command in commands.filter(|one| is_command || starts_program(one)) {
-                if !found.iter().any(|known| known.is_same_as(&command)) {
-                    found.push(command);
-                }
+                add(&mut found, command, from + tree.start(key));
             }
         }
     }

@@ -12,7 +12,9 @@ use super::render::Value;
 use super::splice::{self, Splice, spliced};
 use super::status::{self, Put, Vocabulary, put};
 use super::tree::{At, Kind, Tree};
-use super::{FormatError, LineColumn, ids, line_column, looks, parse_bytes, parse_tree, read};
+use super::{
+    FormatError, LineColumn, ids, line_column, looks, parse_bytes, parse_tree, read, rules,
+};
 use crate::task::TaskId;
 
 /// A task file with what could be put right.
@@ -21,6 +23,8 @@ pub struct Fixed {
     pub bytes: Vec<u8>,
     /// In the order of the file; none where there is nothing to put right.
     pub changes: Vec<FixedValue>,
+    /// True for a file of a format in which nothing is ever put right.
+    pub is_left: bool,
 }
 
 /// One value that is another now.
@@ -42,7 +46,11 @@ fn fixed(file_name: &str, bytes: &[u8]) -> FormatResult<Fixed> {
     let nothing = || Fixed {
         bytes: bytes.to_vec(),
         changes: Vec::new(),
+        is_left: rules::named(file_name).is_some(),
     };
+    if rules::named(file_name).is_some() {
+        return Ok(nothing());
+    }
     let Some(tree) = parse_tree(file_name, bytes)? else {
         return Ok(nothing());
     };
@@ -67,6 +75,7 @@ fn fixed(file_name: &str, bytes: &[u8]) -> FormatResult<Fixed> {
     Ok(Fixed {
         bytes: text.into_bytes(),
         changes,
+        is_left: false,
     })
 }
 

@@ -154,7 +154,8 @@ fn ids_of(
                     let other = ids::free(id.clone(), &mut taken);
                     let message =
                         format!("another task has the id {id}; this one counts as {other}");
-                    notices.add(WarningKind::OddValue, offset, message);
+                    let hint = "give each task an id of its own";
+                    notices.add_with(WarningKind::OddValue, offset, message, hint);
                     other
                 } else {
                     id
@@ -243,14 +244,16 @@ impl ReadChecklist<'_> {
             let shown = shorten(word, 40);
             let message =
                 format!("it says \"Status: {shown}\", but its mark says {own}, which counts");
-            notices.add(WarningKind::OddValue, *offset, message);
+            let hint = "correct the mark, or the word";
+            notices.add_with(WarningKind::OddValue, *offset, message, hint);
         }
         if own != Status::Open {
             return own;
         }
         if said.is_struck {
             let message = "the text is struck through and the box is open; it counts as skipped";
-            notices.add(WarningKind::OddValue, offset, message);
+            let hint = "write `[-]` to say so, or take `~~` away if it is work";
+            notices.add_with(WarningKind::OddValue, offset, message, hint);
             return Status::Skipped;
         }
         if entry.is_leaf && self.list.is_out_of_scope(entry) {
@@ -399,7 +402,9 @@ impl ReadChecklist<'_> {
                     let shown = shorten(name, 60);
                     let message =
                         format!("\"{shown}\" is no task of this file; it is read as text");
-                    notices.add(WarningKind::OddValue, waits.offset, message);
+                    let hint =
+                        "write the id or the title of a task, or leave it if it is only text";
+                    notices.add_with(WarningKind::OddValue, waits.offset, message, hint);
                     if !task.text.description.contains(name.as_str()) {
                         let said = format!("\n\nDepends on: {name}");
                         task.text.description.push_str(&said);
@@ -411,7 +416,8 @@ impl ReadChecklist<'_> {
                             "it can't wait for {}, which is part of it or holds it",
                             self.ids[on]
                         );
-                        notices.add(WarningKind::OddValue, waits.offset, message);
+                        let hint = "take the dependency out";
+                        notices.add_with(WarningKind::OddValue, waits.offset, message, hint);
                         continue;
                     }
                     let id = self.ids[on].clone();
@@ -449,7 +455,8 @@ impl ReadChecklist<'_> {
                     count => format!("{count} tasks in it are"),
                 };
                 let message = format!("it says done, but {tasks} open, which counts");
-                notices.add(WarningKind::OddValue, node.offset, message);
+                let hint = "tick or skip the tasks in it, or untick it";
+                notices.add_with(WarningKind::CompletedContainer, node.offset, message, hint);
             }
             warnings.extend(notices.take(Some(&task.id), task.place));
         }
@@ -547,7 +554,7 @@ fn runs_checks(title: &str) -> bool {
 #[derive(Default)]
 struct Front {
     meta: Meta,
-    checks: Vec<VerifyCommand>,
+    checks: Vec<checks::NamedCheck>,
     /// The text that is about all tasks.
     intro: String,
 }
@@ -563,7 +570,8 @@ impl Front {
             match yaml::build(yaml) {
                 Ok(Some(tree)) => {
                     front.meta = layout::meta_of(&tree, &[0]);
-                    front.checks = checks::in_objects(&tree, std::iter::once(0));
+                    let from = list.lines.lines.get(1).map_or(0, |line| line.start);
+                    front.checks = checks::in_objects(&tree, std::iter::once(0), from);
                     let task = tree
                         .member(0, "task")
                         .map(|at| tree.text(at).trim().to_owned());
@@ -573,7 +581,8 @@ impl Front {
                 Err(_) => {
                     let message =
                         "the lines at the top between `---` are no YAML; they are not read";
-                    notices.add(WarningKind::NotRead, 0, message);
+                    let hint = "correct the YAML, or remove the lines";
+                    notices.add_with(WarningKind::NotRead, 0, message, hint);
                 }
             }
         }
@@ -604,9 +613,8 @@ impl Front {
                     continue;
                 };
                 let command = VerifyCommand::Shell(inner.to_owned());
-                let is_known = self.checks.iter().any(|known| known.is_same_as(&command));
-                if text::is_command(inner, &command) && !is_known {
-                    self.checks.push(command);
+                if text::is_command(inner, &command) {
+                    checks::add(&mut self.checks, command, line.start);
                 }
             }
         }

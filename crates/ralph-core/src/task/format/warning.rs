@@ -13,6 +13,7 @@ named! {
         OddValue = "odd-value",
         UnknownStatus = "unknown-status",
         NotRead = "not-read",
+        CompletedContainer = "completed-container",
     }
 }
 
@@ -24,15 +25,45 @@ pub struct FormatWarning {
     pub task: Option<TaskId>,
     pub place: Place,
     pub message: String,
+    /// Tells what to do about it, where that differs from what is usual for its kind.
+    pub hint: Option<&'static str>,
 }
 
 /// Collects warnings while a file is read.
 #[derive(Debug, Default)]
-pub(super) struct Notices(RefCell<Vec<(WarningKind, usize, String)>>);
+pub(super) struct Notices(RefCell<Vec<OneNotice>>);
+
+#[derive(Debug)]
+struct OneNotice {
+    kind: WarningKind,
+    offset: usize,
+    message: String,
+    hint: Option<&'static str>,
+}
 
 impl Notices {
     pub(super) fn add(&self, kind: WarningKind, offset: usize, message: impl Into<String>) {
-        self.0.borrow_mut().push((kind, offset, message.into()));
+        self.push(kind, offset, message.into(), None);
+    }
+
+    /// Adds one with what to do about it.
+    pub(super) fn add_with(
+        &self,
+        kind: WarningKind,
+        offset: usize,
+        message: impl Into<String>,
+        hint: &'static str,
+    ) {
+        self.push(kind, offset, message.into(), Some(hint));
+    }
+
+    fn push(&self, kind: WarningKind, offset: usize, message: String, hint: Option<&'static str>) {
+        self.0.borrow_mut().push(OneNotice {
+            kind,
+            offset,
+            message,
+            hint,
+        });
     }
 
     /// Adds what would be an error elsewhere, with what became of the value.
@@ -49,14 +80,15 @@ impl Notices {
     /// Takes what was collected, as warnings of a task at a place.
     pub(super) fn take(&self, task: Option<&TaskId>, place: Place) -> Vec<FormatWarning> {
         let found = self.0.take().into_iter();
-        let found = found.map(|(kind, offset, message)| FormatWarning {
-            kind,
+        let found = found.map(|notice| FormatWarning {
+            kind: notice.kind,
             task: task.cloned(),
             place: Place {
-                offset: offset as u32,
+                offset: notice.offset as u32,
                 ..place
             },
-            message,
+            message: notice.message,
+            hint: notice.hint,
         });
         found.collect()
     }

@@ -41,9 +41,12 @@ pub(super) fn config(
     let mut guesses = guess_verify(&files);
     for file in tasks.iter().flat_map(|source| source.files()) {
         for check in &file.checks {
-            if !guesses.iter().any(|known| known.command.is_same_as(check)) {
+            if !guesses
+                .iter()
+                .any(|known| known.command.is_same_as(&check.command))
+            {
                 guesses.push(Guess {
-                    command: check.clone(),
+                    command: check.command.clone(),
                     kind: GuessKind::Test,
                     why: format!("{} names it", file.name),
                 });

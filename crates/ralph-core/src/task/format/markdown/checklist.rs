@@ -173,11 +173,9 @@ impl Checklist<'_> {
                     "{} below \"{section}\" not read: a sample, not work",
                     are(count)
                 );
-                notices.add(
-                    WarningKind::NotRead,
-                    self.outline.nodes[*first].offset,
-                    message,
-                );
+                let offset = self.outline.nodes[*first].offset;
+                let hint = "move them below another heading if they are work";
+                notices.add_with(WarningKind::NotRead, offset, message, hint);
             }
             boxes
                 .into_iter()
@@ -293,12 +291,22 @@ impl Checklist<'_> {
             } else {
                 Status::InProgress
             };
-            let message = format!(
-                "{shown} counts as {status} ({tasks}); a line such as \"{} = {}\" in the file says otherwise",
-                shown.trim_matches('`'),
-                other.as_str().replace('_', " ")
-            );
-            notices.add(WarningKind::UnknownStatus, offset, message);
+            let counts = format!("{shown} counts as {status} ({tasks})");
+            let (message, hint) = match self.marks.kind {
+                MarkKind::Brackets => (
+                    format!(
+                        "{counts}; a line such as \"{} = {}\" in the file says otherwise",
+                        shown.trim_matches('`'),
+                        other.as_str().replace('_', " ")
+                    ),
+                    "if that is not meant, add such a line, or write `[ ]` or `[x]`",
+                ),
+                MarkKind::Pictures => (
+                    counts,
+                    "if that is not meant, use `✅` and `⬜`, or checkboxes: `- [x]` and `- [ ]`",
+                ),
+            };
+            notices.add_with(WarningKind::UnknownStatus, offset, message, hint);
         }
         let fence = self.lines.open_fence;
         let behind = fence.map_or(0, |start| {
@@ -307,10 +315,11 @@ impl Checklist<'_> {
         });
         if let Some(start) = fence.filter(|_| behind > 0) {
             let message = format!(
-                "the code that begins here is never closed; {} in it not read",
+                "the code that begins here is never closed; {} in it and not read",
                 are(behind)
             );
-            notices.add(WarningKind::NotRead, start, message);
+            let hint = "close the code, with the same marks in a line of their own";
+            notices.add_with(WarningKind::NotRead, start, message, hint);
         }
         let unread = &self.outline.unread;
         if let Some(first) = unread.first() {
@@ -318,14 +327,16 @@ impl Checklist<'_> {
                 "{} no item of a list (in a quote, a table, code or a sentence) and not read",
                 are(unread.len())
             );
-            notices.add(WarningKind::NotRead, *first, message);
+            let hint = "write them as items, `- [ ] Add a test`, if they are work";
+            notices.add_with(WarningKind::NotRead, *first, message, hint);
         }
         if let Some(first) = self.outline.empty.first() {
             let message = format!(
                 "{} without a text and not read",
                 are(self.outline.empty.len())
             );
-            notices.add(WarningKind::NotRead, *first, message);
+            let hint = "say behind the box what is to be done, or remove it";
+            notices.add_with(WarningKind::NotRead, *first, message, hint);
         }
         let pictures = ChecklistMarks::new(MarkKind::Pictures, BTreeMap::new(), false);
         let items = self.lines.lines.iter().filter_map(|line| match &line.kind {
@@ -342,13 +353,15 @@ impl Checklist<'_> {
                 "{} with a picture instead of a checkbox; in a file with checkboxes that is text",
                 items_word(open.len())
             );
-            notices.add(WarningKind::NotRead, *first, message);
+            let hint = "write `- [ ]` before what is work";
+            notices.add_with(WarningKind::NotRead, *first, message, hint);
         }
         let is_done = |entry: &ChecklistEntry| self.own_status(entry) == Status::Completed;
         if self.marks.kind == MarkKind::Pictures && self.entries.iter().all(is_done) {
             let message = "no item of the list is open; if its pictures do not mean done, it is no list of tasks";
             let first = self.entries.first().map_or(0, offset_of);
-            notices.add(WarningKind::OddValue, first, message);
+            let hint = "write `- [ ]` before what is work";
+            notices.add_with(WarningKind::OddValue, first, message, hint);
         }
         self.warn_of_sections(notices);
     }
@@ -369,21 +382,29 @@ impl Checklist<'_> {
         for (heading, (kind, count)) in sections {
             let node = &self.outline.nodes[heading];
             let (name, boxes) = (&node.text, are(count));
-            let message = match kind {
-                SectionKind::OutOfScope => {
-                    format!("{boxes} open below \"{name}\"; what stands there counts as skipped")
-                }
-                SectionKind::Completed => {
+            let (message, hint) = match kind {
+                SectionKind::OutOfScope => (
+                    format!("{boxes} open below \"{name}\"; what stands there counts as skipped"),
+                    "move them below another heading if they are work",
+                ),
+                SectionKind::Completed => (
                     format!(
                         "{boxes} open below \"{name}\"; the marks count, so there is work in it"
-                    )
-                }
-                SectionKind::Notes => format!("{boxes} open below \"{name}\" and read as tasks"),
-                _ => format!(
-                    "{boxes} below \"{name}\" and read as tasks, which may end without a change"
+                    ),
+                    "tick them if they are done, else move them below another heading",
+                ),
+                SectionKind::Notes => (
+                    format!("{boxes} open below \"{name}\" and read as tasks"),
+                    "write plain items, without a box, if they are not work",
+                ),
+                _ => (
+                    format!(
+                        "{boxes} below \"{name}\" and read as tasks, which may end without a change"
+                    ),
+                    "write plain items, without a box, if no agent is to look at them",
                 ),
             };
-            notices.add(WarningKind::OddValue, node.offset, message);
+            notices.add_with(WarningKind::OddValue, node.offset, message, hint);
         }
     }
 

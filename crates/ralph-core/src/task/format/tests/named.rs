@@ -110,7 +110,10 @@ fn file_fact(document: &Document, word: &str) -> Option<String> {
         "containers:" => containers(document).join(" "),
         "headline:" => meta.title.clone().unwrap_or_default(),
         "branch:" => meta.branch_name.clone().unwrap_or_default(),
-        "checks:" => joined(&document.checks),
+        "checks:" => {
+            let checks = document.checks.iter().map(|one| one.command.to_string());
+            checks.collect::<Vec<_>>().join(" ")
+        }
         "reading:" => document.reading.clone().unwrap_or_default(),
         _ => return None,
     })

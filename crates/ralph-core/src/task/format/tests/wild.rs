@@ -406,7 +406,7 @@ fn text_without_end_is_cut_and_says_so() {
 fn check_commands_around_the_list_are_told_and_sentences_are_not() {
     let text = r#"{"verifyCommand": "./check --all", "qualityGates": ["All tests pass", "npm test", {"command": "npm run lint"}], "qualityChecks": {"types": "tsc --noEmit"}, "test_command": ["npm test"], "userStories": [{"id": "a", "title": "t", "passes": false}]}"#;
     let checks = read("prd.json", text).checks;
-    let shown: Vec<String> = checks.iter().map(ToString::to_string).collect();
+    let shown: Vec<String> = checks.iter().map(|one| one.command.to_string()).collect();
     assert_eq!(
         shown,
         ["./check --all", "npm test", "npm run lint", "tsc --noEmit"]
