@@ -6,7 +6,7 @@ use super::{named, samples};
 /// The changes that are tried of each sample.
 const ROUNDS: u64 = 20;
 /// The same of each checklist.
-const CHECKLIST_ROUNDS: u64 = 12;
+const CHECKLIST_ROUNDS: u64 = 6;
 
 /// The pieces and values that samples of a syntax are changed with.
 #[derive(Clone, Copy)]
@@ -237,7 +237,7 @@ fn changed_checklists_keep_what_is_promised_of_every_file() {
             )
         })
         .sum::<usize>();
-    assert!(completed > 1_500, "{completed}");
+    assert!(completed > 1_200, "{completed}");
 }
 
 #[test]
