@@ -57,7 +57,7 @@ mod tests;
 
 pub use append::{NewTask, append, render_new};
 pub use checks::NamedCheck;
-pub use convert::{Converted, Moved, convert, join, write_new};
+pub use convert::{Converted, LostField, Moved, convert, join, write_new};
 pub use edit::{Change, Edit, apply, splices_at};
 pub use error::{FormatError, LineColumn, line_column};
 pub use fix::{Fixed, FixedValue, fix};

@@ -11,7 +11,7 @@ use std::{
     process::ExitCode,
 };
 
-use ralph_core::task::format::{self, Converted, Format, Moved, UsualPlace};
+use ralph_core::task::format::{self, Converted, Format, LostField, Moved, UsualPlace};
 use ralph_engine::{plain_file, source::Source};
 use serde::Serialize;
 
@@ -29,11 +29,12 @@ pub(crate) struct Args {
     file: PathBuf,
 
     /// The format it is to have
-    #[arg(long, value_name = "FORMAT", value_parser = format_words())]
+    #[arg(long, value_name = "FORMAT", value_parser = format_words(&Format::ALL))]
     to: Format,
 
     /// Where to write it, as JSON or YAML by its ending, `-` for standard output; without it, the
-    /// place that the format has: .ralph/tasks/NAME.yaml, PRD.json or .artefacts/NAME/tasks.json
+    /// place that the format has: .ralph/tasks/NAME.yaml, PRD.json, .artefacts/NAME/tasks.json, TODO.md or
+    /// .beads/issues.jsonl
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
 
@@ -63,6 +64,9 @@ struct ImportReport {
     /// The number of comments that have no place in the new file.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost_comments: Option<usize>,
+    /// The fields that are not in the new file, or not as they were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<LostField>,
     /// The file itself, where it was not written to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -81,7 +85,7 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
     let to = args.to;
     let called = called(project, &path, &name, &bytes, to);
     let target = Target::choose(project, args.output.as_deref(), to, &called);
-    let converted = format::convert(&name, &bytes, to, target.syntax(to)).map_err(|error| {
+    let converted = format::convert(&name, &bytes, to, target.syntax(to)?).map_err(|error| {
         CommandError::user(error).hint("nothing was written; `ralph lint FILE` checks a task file")
     })?;
     target.check(project, overwrite)?;
@@ -92,6 +96,7 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         output: target.shown(project),
         tasks: converted.tasks,
         moved: converted.moved.clone(),
+        lost: converted.lost.clone(),
         lost_comments: Some(converted.lost_comments).filter(|lost| *lost > 0),
         text: None,
     };
@@ -193,6 +198,17 @@ impl ImportReport {
         if let Some(lost) = self.lost_comments {
             let lost = count(lost, "comment", "comments");
             text.push_str(&format!("  left out: {lost}, which have no place there\n"));
+        }
+        if !self.lost.is_empty() {
+            let lost = self.lost.iter().map(|lost| match lost.tasks {
+                Some(tasks) => format!("{} ({})", lost.field, count(tasks, "task", "tasks")),
+                None => lost.field.clone(),
+            });
+            let lost: Vec<String> = lost.collect();
+            text.push_str(&format!(
+                "  left out or not the same there: {}\n",
+                lost.join(", ")
+            ));
         }
         text
     }

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     spec: Option<PathBuf>,
 
     /// The format of the task file
-    #[arg(long, value_name = "FORMAT", default_value = "native", value_parser = format_words())]
+    #[arg(long, value_name = "FORMAT", default_value = "native", value_parser = format_words(&Format::TREES))]
     to: Format,
 
     /// Where to write it, as JSON or YAML by its ending, `-` for standard output; without it, the
@@ -92,6 +92,7 @@ struct Wish<'a> {
     briefs: Vec<Brief>,
     around: Surrounding,
     overwrite: Overwrite,
+    syntax: Syntax,
 }
 
 /// A plan that was asked for and has passed.
@@ -109,6 +110,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         briefs,
         around: write::surrounding(&project, args)?,
         overwrite: Overwrite::by_flag(args.force),
+        syntax: Target::choose(&project, args.output.as_deref(), args.to, "").syntax(args.to)?,
         project: &project,
     };
     // A place that does not depend on the plan is looked at before anything is paid for.
@@ -187,10 +189,6 @@ impl Wish<'_> {
         )
     }
 
-    fn syntax(&self) -> Syntax {
-        self.target("").syntax(self.args.to)
-    }
-
     fn prompt(
         &self,
         answer_by: AnswerBy,
@@ -215,7 +213,7 @@ impl Wish<'_> {
     fn check(&self, answer: &str) -> Result<Proposal, Vec<String>> {
         let plan = parse_answer(answer)?;
         let format = self.args.to;
-        let checked = check(&plan, format, self.syntax(), &self.around)
+        let checked = check(&plan, format, self.syntax, &self.around)
             .map_err(|error| vec![error.to_string()])?;
         let faults = checked.faults();
         if faults.is_empty() {

@@ -201,6 +201,73 @@ fn a_checklist_is_written_out_as_tasks() {
 }
 
 #[test]
+fn tasks_become_a_checklist_and_what_it_can_not_say_is_named() {
+    let repo = TestRepo::new();
+    repo.file(
+        "tasks.yaml",
+        "project: Shop\ntasks:\n  - {id: cart, title: Cart}\n  - {id: T1, title: Add the table, parentId: cart, status: completed, attempts: 2}\n  - {id: T2, title: Fill it, parentId: cart, dependsOn: [T1], owner: [1]}\n",
+    );
+    let args = ["import", "tasks.yaml", "--to", "markdown"];
+    let ran = ralph(&repo, &args);
+    assert_eq!(
+        ran.text(0),
+        "wrote TODO.md (markdown) from tasks.yaml (native): 3 tasks\n\
+         \x20 left out or not the same there: attempts (1 task), owner (1 task)\n\
+         \n\
+         tasks.yaml stays as it is; `ralph run TODO.md` works on the new one\n"
+    );
+    assert_eq!(
+        repo.read("TODO.md"),
+        "---\nproject: \"Shop\"\n---\n\n# Shop\n\n## Cart\n\n- [x] T1: Add the table\n- [ ] T2: Fill it\n  - Depends on: T1\n"
+    );
+    assert_eq!(
+        ralph(&repo, &args).error(2),
+        "error: TODO.md is there already\nhint: `--force` writes over it; `--output` names another file\n"
+    );
+    let elsewhere = [&args[..], &["-o", "TODO.json"]].concat();
+    assert_eq!(
+        ralph(&repo, &elsewhere).error(2),
+        "error: TODO.json would not be read as markdown\nhint: name a file that ends in .md or .markdown\n"
+    );
+    assert!(!repo.exists("TODO.json"));
+}
+
+#[test]
+fn a_checklist_becomes_issues_of_beads_unless_a_status_would_be_lost() {
+    let repo = TestRepo::new();
+    repo.file(
+        "plan.md",
+        "## Cart\n- [x] T1 Add the table\n- [ ] T2 Fill it (depends on T1)\n  - Verify: `make test`\n",
+    );
+    let ran = ralph(&repo, &["import", "plan.md", "--to", "beads", "--json"]);
+    assert_eq!(
+        ran.json(0),
+        json!({
+            "source": "plan.md", "from": "markdown", "to": "beads", "output": ".beads/issues.jsonl",
+            "tasks": 3, "moved": [], "lost": [{"field": "verify", "tasks": 1}]
+        })
+    );
+    let listed = ralph(&repo, &["tasks", "list", ".beads/issues.jsonl", "--json"]).json(0);
+    let ids: Vec<_> = listed["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| (task["id"].clone(), task["status"].clone()))
+        .collect();
+    assert_eq!(
+        json!(ids),
+        json!([["cart", "open"], ["T1", "completed"], ["T2", "open"]])
+    );
+    repo.file("failed.yaml", "- {id: a, title: A, status: failed}\n");
+    let args = ["import", "failed.yaml", "--to", "beads", "-o", "a.jsonl"];
+    assert_eq!(
+        ralph(&repo, &args).error(2),
+        "error: failed.yaml: task a: beads has no word for failed\nhint: nothing was written; `ralph lint FILE` checks a task file\n"
+    );
+    assert!(!repo.exists("a.jsonl"));
+}
+
+#[test]
 fn comments_of_yaml_stay_in_yaml_and_are_counted_where_they_can_not() {
     let repo = TestRepo::new();
     repo.file(

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::append::NewTask;
+use super::convert::Where;
 use super::edit::{Change, Edit};
 use super::error::{Fault, FormatResult};
 use super::fields::{Field, Fields};
@@ -32,6 +33,8 @@ pub(super) const RULES: FormatRules = FormatRules {
         parse_loosely,
         edited,
         appended,
+        written,
+        untold,
     }),
     own_lists: &[],
     list: TASKS,
@@ -447,38 +450,20 @@ fn appended(file: &NamedFile<'_>, task: &NewTask) -> FormatResult<Vec<String>> {
         is_spaced = file.text[tree.start(0)..tree.end(0)].contains("\": ");
         last = Some((number, tree.end(0)));
     }
-    let mut members: Vec<(&str, Value)> = vec![
-        ("id", Value::text(task.id.as_str())),
-        ("title", Value::text(&task.title)),
-        ("description", Value::text(&task.description)),
-    ];
-    if !task.acceptance.is_empty() {
-        members.push((
-            "acceptance_criteria",
-            Value::text(task.acceptance.join("\n")),
-        ));
-    }
-    members.push(("status", Value::text("open")));
-    members.push(("priority", Value::integer(task.priority.unwrap_or(2))));
-    members.push(("issue_type", Value::text("task")));
-    if !task.labels.is_empty() {
-        members.push(("labels", Value::texts(&task.labels)));
-    }
-    if !task.depends_on.is_empty() {
-        let dependency = |on: &TaskId| {
-            Value::Map(vec![
-                ("issue_id".to_owned(), Value::text(task.id.as_str())),
-                ("depends_on_id".to_owned(), Value::text(on.as_str())),
-                ("type".to_owned(), Value::text("blocks")),
-            ])
-        };
-        let all = task.depends_on.iter().map(dependency).collect();
-        members.push(("dependencies", Value::List(all)));
-    }
-    let members: Vec<(String, Value)> = members
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
+    let issue = NewIssue {
+        id: &task.id,
+        title: &task.title,
+        description: &task.description,
+        acceptance: &task.acceptance,
+        notes: None,
+        status: Status::Open,
+        priority: task.priority,
+        kind: "task",
+        labels: task.labels.iter().map(String::as_str).collect(),
+        parent: None,
+        depends_on: &task.depends_on,
+    };
+    let members = issue.members();
     let mut object = splice::BracketLayout::fresh("", Syntax::Json, "");
     if !is_spaced {
         (object.colon, object.comma) = (":".to_owned(), ",".to_owned());
@@ -501,4 +486,127 @@ fn appended(file: &NamedFile<'_>, task: &NewTask) -> FormatResult<Vec<String>> {
         ),
     };
     Ok(vec![text])
+}
+
+/// An issue that is written for the first time.
+struct NewIssue<'t> {
+    id: &'t TaskId,
+    title: &'t str,
+    description: &'t str,
+    acceptance: &'t [String],
+    notes: Option<&'t str>,
+    status: Status,
+    priority: Option<i64>,
+    /// The type of the issue.
+    kind: &'t str,
+    labels: Vec<&'t str>,
+    parent: Option<&'t TaskId>,
+    depends_on: &'t [TaskId],
+}
+
+impl NewIssue<'_> {
+    fn members(&self) -> Vec<(String, Value)> {
+        let mut members: Vec<(&str, Value)> = vec![
+            ("id", Value::text(self.id.as_str())),
+            ("title", Value::text(self.title)),
+            ("description", Value::text(self.description)),
+        ];
+        if !self.acceptance.is_empty() {
+            members.push((
+                "acceptance_criteria",
+                Value::text(self.acceptance.join("\n")),
+            ));
+        }
+        if let Some(notes) = self.notes {
+            members.push(("notes", Value::text(notes)));
+        }
+        members.push(("status", Value::text(word(self.status))));
+        members.push((
+            "priority",
+            Value::integer(self.priority.unwrap_or(MIDDLE_PRIORITY)),
+        ));
+        members.push(("issue_type", Value::text(self.kind)));
+        if !self.labels.is_empty() {
+            members.push(("labels", Value::texts(&self.labels)));
+        }
+        let parent = self.parent.map(|parent| (parent, "parent-child"));
+        let blockers = self.depends_on.iter().map(|on| (on, "blocks"));
+        let links = parent.into_iter().chain(blockers).map(|(on, kind)| {
+            Value::Map(vec![
+                ("issue_id".to_owned(), Value::text(self.id.as_str())),
+                ("depends_on_id".to_owned(), Value::text(on.as_str())),
+                ("type".to_owned(), Value::text(kind)),
+            ])
+        });
+        let links: Vec<Value> = links.collect();
+        if !links.is_empty() {
+            members.push(("dependencies", Value::List(links)));
+        }
+        let named = members.into_iter();
+        named
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    }
+}
+
+/// The priority of an issue that has none: the middle of those from 0 to 4.
+const MIDDLE_PRIORITY: i64 = 2;
+
+/// Types of issues that are work.
+const WORK_TYPES: [&str; 5] = ["task", "bug", "feature", "chore", "epic"];
+
+/// One line a task.
+fn written(document: &Document) -> FormatResult<String> {
+    let parents = document.tasks.iter();
+    let parents: HashSet<&TaskId> = parents
+        .filter_map(|task| task.links.parent_id.as_ref())
+        .collect();
+    let mut out = String::new();
+    for task in &document.tasks {
+        if task.status == Status::Failed {
+            return Err(Fault::nowhere("beads has no word for failed").of(&task.id));
+        }
+        let labels = task.labels.iter().map(String::as_str);
+        let kind = if parents.contains(&task.id) {
+            "epic"
+        } else {
+            let mut known = labels.clone().filter(|label| WORK_TYPES.contains(label));
+            known.next().unwrap_or("task")
+        };
+        let issue = NewIssue {
+            id: &task.id,
+            title: &task.text.title,
+            description: &task.text.description,
+            acceptance: &task.text.acceptance,
+            notes: task.text.notes.as_deref(),
+            status: task.status,
+            priority: task.priority.map(|priority| priority.clamp(0, 4)),
+            kind,
+            labels: labels.filter(|label| *label != kind).collect(),
+            parent: task.links.parent_id.as_ref(),
+            depends_on: &task.links.depends_on,
+        };
+        out.push_str(&Value::Map(issue.members()).json());
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// The members that are no part of the tasks, as often as they occur.
+fn untold(file: &NamedFile<'_>) -> Vec<(String, Where)> {
+    let mut names = Vec::new();
+    for IssueLine { tree, .. } in lines(file.text).flatten() {
+        if let Some(reason) = left_out(&tree) {
+            let name = match reason {
+                LeftOut::Deleted => "deleted issues",
+                LeftOut::Record => "records of tools",
+            };
+            names.push((name.to_owned(), Where::Around));
+            continue;
+        }
+        let own = story::untold(&tree, Format::Beads, 0).into_iter();
+        let own = own.filter(|name| !matches!(name.as_str(), "issue_type" | "dependencies"));
+        names.extend(own.map(|name| (name, Where::InTask)));
+    }
+    names
 }

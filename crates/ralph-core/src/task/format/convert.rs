@@ -3,11 +3,13 @@
 //!
 //! Each field stands under the name that the other format's own tools look for. Fields that all
 //! formats read under one name, and those that ralph does not know, are taken over as they are. Comments go
-//! along from YAML to YAML; anchors and spacing of a file are no fields and do not. Must never give back a text
-//! that it has not read again and compared, there and back.
+//! along from YAML to YAML; anchors and spacing of a file are no fields and do not. A format that is no tree of
+//! JSON or YAML keeps nothing aside: what it has no word for is named (`kept`). Must never give back a text that
+//! it has not read again and compared, there and back where there is a way back.
 
 mod comments;
 mod header;
+mod kept;
 mod load;
 mod named;
 mod task;
@@ -16,8 +18,11 @@ mod value;
 use super::error::{Fault, FormatResult};
 use super::layout::TASKS;
 use super::render::{Members, Value};
+use super::rules::{NamedFile, NamedFormat};
 use super::tree::{At, Tree};
-use super::{Document, Format, FormatError, Syntax, Task, parse_bytes, parse_tree, rules};
+use super::{
+    Document, Format, FormatError, Syntax, Task, checked_text, parse_bytes, parse_tree, rules,
+};
 use load::{Doc, FileShape};
 use task::{ASIDE, ConversionFormats, KeptFields, Part, Role};
 
@@ -33,6 +38,17 @@ pub struct Converted {
     pub moved: Vec<Moved>,
     /// The number of comments that found no place.
     pub lost_comments: usize,
+    /// Fields that the format has no place for, or says in another way.
+    pub lost: Vec<LostField>,
+}
+
+/// A field that is not in the new file as it was in the old one.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LostField {
+    pub field: String,
+    /// In how many tasks; `None` for what stands around them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<usize>,
 }
 
 /// The file in another format or another syntax.
@@ -75,6 +91,9 @@ pub(super) fn inline(tree: &Tree<'_>, at: At) -> String {
 
 fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> FormatResult<Converted> {
     let before = parse_bytes(file_name, 0, bytes)?;
+    if let Some(own) = &to.rules().named {
+        return to_named(file_name, bytes, &before, (to, own));
+    }
     if rules::named(file_name).is_some() {
         return from_named(&before, to, syntax);
     }
@@ -111,15 +130,12 @@ fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> Forma
         moved,
         text: commented.text,
         lost_comments: commented.lost,
+        lost: Vec::new(),
     })
 }
 
 /// A file of a format that is no tree: its tasks as they were read, with nothing kept for a way back.
 fn from_named(before: &Document, to: Format, syntax: Syntax) -> FormatResult<Converted> {
-    if !Format::TREES.contains(&to) {
-        let message = format!("can't be written as {}", to.as_str());
-        return Err(Fault::nowhere(message));
-    }
     let native = named::native(before).json();
     let text = written_new(&native, to, syntax)?;
     check(before, &text, to, syntax)?;
@@ -129,6 +145,50 @@ fn from_named(before: &Document, to: Format, syntax: Syntax) -> FormatResult<Con
         tasks: before.tasks.len(),
         moved: Vec::new(),
         lost_comments: 0,
+        lost: Vec::new(),
+    })
+}
+
+/// A file of a format that is no tree, with what it can say. Refuses what would change the work: an id, a status,
+/// a parent, a dependency.
+fn to_named(
+    file_name: &str,
+    bytes: &[u8],
+    before: &Document,
+    (to, own): (Format, &NamedFormat),
+) -> FormatResult<Converted> {
+    let whole = |text: String| Converted {
+        text,
+        from: before.format,
+        tasks: before.tasks.len(),
+        moved: Vec::new(),
+        lost_comments: 0,
+        lost: Vec::new(),
+    };
+    if before.format == to {
+        return Ok(whole(checked_text(bytes)?.to_owned()));
+    }
+    let text = (own.written)(before)?;
+    let after = parse_bytes(&name(to.usual_syntax()), 0, text.as_bytes())?;
+    kept::check_work(before, &after, to)?;
+    let mut lost = kept::lost(before, &after);
+    let mut lost_comments = 0;
+    if let Some(from) = rules::named(file_name) {
+        let file = NamedFile {
+            name: file_name,
+            index: 0,
+            text: checked_text(bytes)?,
+        };
+        let names = (from.untold)(&file).into_iter();
+        names.for_each(|(name, place)| kept::add(&mut lost, &name, place));
+    } else if let Some(tree) = parse_tree(file_name, bytes)? {
+        lost_comments = comments::count(&tree);
+        kept::add_untold(&mut lost, &tree)?;
+    }
+    Ok(Converted {
+        lost_comments,
+        lost,
+        ..whole(text)
     })
 }
 
@@ -372,8 +432,9 @@ fn new_in_was<'k>(
     kept.was.iter().filter(from_here)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
+/// The place of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Where {
     /// In the object around the tasks.
     Around,
     InTask,

@@ -9,6 +9,7 @@ mod depends;
 mod label;
 mod line;
 mod mark;
+mod new_list;
 mod outline;
 mod section;
 mod text;
@@ -17,6 +18,7 @@ mod written_id;
 
 use std::collections::{HashMap, HashSet};
 
+use super::convert::Where;
 use super::error::{Fault, FormatResult, shorten};
 use super::render::Value;
 use super::rules::{FormatRules, NamedFile, NamedFormat, UsualPlace};
@@ -43,6 +45,8 @@ pub(super) const RULES: FormatRules = FormatRules {
         parse_loosely: |file| parse(file).map_or_else(|_| Vec::new(), |document| document.tasks),
         edited: write::edited,
         appended: write::appended,
+        written: new_list::written,
+        untold,
     }),
     own_lists: &[],
     list: layout::TASKS,
@@ -117,6 +121,18 @@ fn parse(file: &NamedFile<'_>) -> FormatResult<Document> {
         warnings,
         tasks,
     })
+}
+
+/// Headings with text that no task is told: nothing below them is work.
+fn untold(file: &NamedFile<'_>) -> Vec<(String, Where)> {
+    let Ok(read) = read(file) else {
+        return Vec::new();
+    };
+    let sections = read.list.untold_sections().into_iter();
+    let names = sections.map(|node| text::plain(&read.list.outline.nodes[node].text));
+    names
+        .map(|name| (format!("section \"{name}\""), Where::Around))
+        .collect()
 }
 
 /// The ids of all entries: as they are written, made unique, or from the titles.

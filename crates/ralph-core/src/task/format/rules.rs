@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::append::NewTask;
+use super::convert::Where;
 use super::edit::Edit;
 use super::error::FormatResult;
 use super::fields::Field;
@@ -29,8 +30,12 @@ macro_rules! formats {
         impl Format {
             /// The formats of JSON and YAML files: first the one that a file has in which nothing speaks for
             /// another, then the others, the one that wins where parts of a file speak for several before the
-            /// rest. They are also those that a new file can be written in.
+            /// rest. They are also those that a plan can be written in.
             pub const TREES: [Self; [$(stringify!($tree)),+].len()] = [$(Self::$tree),+];
+
+            /// All formats.
+            pub const ALL: [Self; [$(stringify!($tree),)+ $(stringify!($named)),+].len()] =
+                [$(Self::$tree,)+ $(Self::$named),+];
 
             /// The formats that the name of a file tells.
             pub(super) const NAMED: [Self; [$(stringify!($named)),+].len()] = [$(Self::$named),+];
@@ -83,9 +88,26 @@ impl Format {
         self.rules().place
     }
 
+    /// The syntax of a file of this format by its name; `None` if a file with that name would not be read as one.
+    pub fn syntax_of(self, file_name: &str) -> Option<Syntax> {
+        let has = |ending: &&str| super::has_ending(file_name, ending);
+        if let Some(own) = &self.rules().named {
+            return own.endings.iter().any(has).then_some(self.usual_syntax());
+        }
+        Some(match file_name {
+            _ if has(&".json") => Syntax::Json,
+            _ if has(&".yaml") || has(&".yml") => Syntax::Yaml,
+            _ => self.usual_syntax(),
+        })
+    }
+
+    /// The endings that a file of this format must have; empty where it may have any.
+    pub fn endings(self) -> &'static [&'static str] {
+        self.rules().named.as_ref().map_or(&[], |own| own.endings)
+    }
+
     pub fn from_word(word: &str) -> Option<Self> {
-        let mut all = Self::TREES.into_iter().chain(Self::NAMED);
-        all.find(|format| format.as_str() == word)
+        Self::ALL.into_iter().find(|format| format.as_str() == word)
     }
 }
 
@@ -120,6 +142,10 @@ pub(super) struct NamedFormat {
     pub(super) edited: fn(&NamedFile<'_>, &[Edit]) -> FormatResult<String>,
     /// The texts that may be the file with a task added, the best first.
     pub(super) appended: fn(&NamedFile<'_>, &NewTask) -> FormatResult<Vec<String>>,
+    /// A file with these tasks.
+    pub(super) written: fn(&Document) -> FormatResult<String>,
+    /// The names of what is in the file and no part of what is read from it, each as often as it occurs.
+    pub(super) untold: fn(&NamedFile<'_>) -> Vec<(String, Where)>,
 }
 
 /// A file of such a format.

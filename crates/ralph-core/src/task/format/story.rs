@@ -452,6 +452,42 @@ pub(super) fn is_told_by_name(tree: &Tree<'_>, layout: &Layout, name: &str, valu
         && read::has_text(tree, value)
 }
 
+/// The names of the members of a task that say something and are no part of what was read.
+pub(super) fn untold(tree: &Tree<'_>, format: Format, task: At) -> Vec<String> {
+    let fields = Fields::of(tree, task);
+    let is_done_flag = |value: At| fields.get(tree, Field::Done) == Some(value);
+    let is_part = |name: &str, value: At| match Field::of_member(tree, name, value) {
+        Some(Field::CompletedAt | Field::Progress) => false,
+        Some(_) => true,
+        None => {
+            let mut headlines = looks::HEADLINES.iter();
+            let is_text = read::has_text(tree, value)
+                && !is_record(name)
+                && !format.rules().records.contains(&name);
+            is_text
+                || name == "<<"
+                || is_done_flag(value)
+                || headlines.any(|known| known.eq_ignore_ascii_case(name))
+        }
+    };
+    let members = tree.members(task);
+    let names = members.map(|(key, value)| (tree.text(key), value));
+    names
+        .filter(|(name, value)| says_something(tree, *value) && !is_part(name, *value))
+        .map(|(name, _)| name.into_owned())
+        .collect()
+}
+
+/// Returns true for a value that is not empty.
+pub(super) fn says_something(tree: &Tree<'_>, value: At) -> bool {
+    match tree.kind(value) {
+        Kind::Null => false,
+        Kind::Text => !is_blank(&tree.text(value)),
+        Kind::List | Kind::Map => tree.children(value).next().is_some(),
+        Kind::True | Kind::False | Kind::Number => true,
+    }
+}
+
 fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }

@@ -14,6 +14,7 @@ mod speed;
 mod taskmaster;
 mod wild;
 mod writing;
+mod writing_named;
 mod writing_yaml;
 
 /// The part of the formats that `promises` asks: it is also part of the programs in `fuzz/`.

@@ -11,12 +11,13 @@ use ralph_engine::{dot_ralph, source::write_atomically};
 use crate::{error::CommandError, project::Project};
 
 /// Reads a format by the word that the command line has for it.
-pub(crate) fn format_words() -> impl TypedValueParser<Value = Format> {
-    let words =
-        Format::TREES.map(|format| PossibleValue::new(format.as_str()).help(format.about()));
+pub(crate) fn format_words(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    let words = formats
+        .iter()
+        .map(|format| PossibleValue::new(format.as_str()).help(format.about()));
     PossibleValuesParser::new(words).try_map(|word| {
-        let found = Format::TREES.into_iter().find(|one| one.as_str() == word);
-        found.ok_or("no such format")
+        let found = formats.iter().find(|one| one.as_str() == word);
+        found.copied().ok_or("no such format")
     })
 }
 
@@ -64,17 +65,19 @@ impl Target {
         })
     }
 
-    /// By the ending of the file's name; else as the format is usually written.
-    pub(crate) fn syntax(&self, format: Format) -> Syntax {
-        let usual = format.usual_syntax();
+    /// By the ending of the file's name; else as the format is usually written. A name by which the file would
+    /// be read as another format is refused.
+    pub(crate) fn syntax(&self, format: Format) -> Result<Syntax, CommandError> {
         let Self::File(path) = self else {
-            return usual;
+            return Ok(format.usual_syntax());
         };
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("json") => Syntax::Json,
-            Some("yaml" | "yml") => Syntax::Yaml,
-            _ => usual,
-        }
+        let name = path.to_string_lossy();
+        format.syntax_of(&name).ok_or_else(|| {
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            let message = format!("{file} would not be read as {}", format.as_str());
+            let endings = format.endings().join(" or ");
+            CommandError::user(message).hint(format!("name a file that ends in {endings}"))
+        })
     }
 
     pub(crate) fn shown(&self, project: &Project) -> String {

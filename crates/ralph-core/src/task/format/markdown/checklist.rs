@@ -481,6 +481,22 @@ impl Checklist<'_> {
         self.is_goal && !is_record
     }
 
+    /// The sections that hold no tasks and are not told with any.
+    pub(super) fn untold_sections(&self) -> Vec<usize> {
+        let is_told = |node: usize| {
+            let mut chain = self.outline.chain(node);
+            chain.any(|above| self.holding.contains(&above)) || self.tells_goal(node)
+        };
+        let has_text = |node: usize| {
+            let mut lines = self.outline.nodes[node].body.iter();
+            lines.any(|line| !line.text.trim().is_empty())
+        };
+        let headings = (0..self.outline.nodes.len()).filter(|node| self.outline.is_heading(*node));
+        headings
+            .filter(|node| Some(*node) != self.title && has_text(*node) && !is_told(*node))
+            .collect()
+    }
+
     /// The text around all tasks.
     pub(super) fn intro(&self) -> Vec<BodyLine> {
         let mut body = self.outline.intro.clone();

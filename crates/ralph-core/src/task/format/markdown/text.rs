@@ -148,6 +148,13 @@ fn take_tags<'t>(mut rest: &'t str, found: &mut ItemText) -> &'t str {
     rest
 }
 
+/// Returns true if a label reads as itself in brackets before a title.
+pub(super) fn is_tag(label: &str) -> bool {
+    let text = format!("[{label}] X");
+    let is_read = tag(&text).is_some_and(|(name, _)| name == label);
+    is_read && label.chars().count() > 1 && section::priority_of(label).is_none()
+}
+
 /// A word in brackets at the beginning of a text, and what follows.
 fn tag(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('[')?;
@@ -355,7 +362,7 @@ pub(super) fn dedent(lines: &[BodyLine]) -> Vec<String> {
 }
 
 /// The commands of a text that is nothing but commands in backticks.
-fn commands(text: &str) -> Option<Vec<VerifyCommand>> {
+pub(super) fn commands(text: &str) -> Option<Vec<VerifyCommand>> {
     const GLUE: [&str; 10] = [
         "",
         "and",
