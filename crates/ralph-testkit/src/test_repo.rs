@@ -46,7 +46,7 @@ impl TestRepo {
 
     /// A folder with a home beside it and no repository in it.
     pub fn bare_folder() -> Self {
-        Self::bare_folder_in(&std::env::temp_dir())
+        Self::bare_folder_in(&tempfile::env::temp_dir())
     }
 
     fn bare_folder_in(place: &Path) -> Self {
