@@ -2,18 +2,6 @@
 
 #![no_main]
 
-mod api {
-    pub(crate) use ralph_core::task::{
-        Status, Task,
-        format::{
-            Change, Edit, Format, Syntax, apply, convert, fix, parse, parse_loosely, undo_tampering,
-        },
-    };
-}
-
-#[path = "../../crates/ralph-core/src/task/format/tests/promises.rs"]
-mod promises;
-
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    promises::check("TODO.md", bytes);
+    ralph_fuzz::check("TODO.md", bytes);
 });

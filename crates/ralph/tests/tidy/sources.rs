@@ -53,6 +53,7 @@ fn is_root(name: &str) -> bool {
         | ["crates", _, "build.rs"]
         | ["crates", _, "src", "bin", _]
         | ["fuzz", "fuzz_targets", _]
+        | ["fuzz", "src", "lib.rs"]
         | ["crates", _, "tests" | "benches" | "examples", _] => true,
         ["crates", _, "tests", _, file] => *file == "main.rs",
         _ => false,

@@ -97,8 +97,9 @@ fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> Forma
     if rules::named(file_name).is_some() {
         return from_named(&before, to, syntax);
     }
-    let doc = match parse_tree(file_name, bytes)? {
-        Some(tree) => load::load(&tree)?,
+    let tree = parse_tree(file_name, bytes)?;
+    let doc = match &tree {
+        Some(tree) => load::load(tree)?,
         None => Doc {
             format: Format::Native,
             shape: FileShape::List,
@@ -115,10 +116,10 @@ fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> Forma
         ConversionRoute::Nowhere | ConversionRoute::Back => {}
     }
     let moved = moved(&doc, &there);
-    let commented = match (parse_tree(file_name, bytes)?, syntax) {
-        (Some(tree), Syntax::Yaml) => comments::carry(&tree, text),
+    let commented = match (&tree, syntax) {
+        (Some(tree), Syntax::Yaml) => comments::carry(tree, text),
         (Some(tree), Syntax::Json | Syntax::Markdown | Syntax::JsonLines) => comments::Commented {
-            lost: comments::count(&tree),
+            lost: comments::count(tree),
             text,
         },
         (None, _) => comments::Commented { lost: 0, text },

@@ -6,6 +6,7 @@
 
 use proptest::prelude::*;
 
+use super::wild::{complete_in_any_order, containers, leaves};
 use super::{diff, edit, error, id, read, set};
 use crate::task::format::{
     Change, Document, Format, NewTask, Syntax, Tampering, added_tasks, append, apply, convert,
@@ -70,21 +71,6 @@ pub(super) fn readable() -> Vec<NamedSample> {
             .any(|line| line.starts_with("error: "))
     };
     all.filter(is_readable).collect()
-}
-
-fn containers(document: &Document) -> Vec<&str> {
-    let is_parent = |task: &&Task| {
-        let mut others = document.tasks.iter();
-        others.any(|other| other.links.parent_id.as_ref() == Some(&task.id))
-    };
-    let found = document.tasks.iter().filter(is_parent);
-    found.map(|task| task.id.as_str()).collect()
-}
-
-fn leaves(document: &Document) -> Vec<&Task> {
-    let containers = containers(document);
-    let is_leaf = |task: &&Task| !containers.contains(&task.id.as_str());
-    document.tasks.iter().filter(is_leaf).collect()
 }
 
 fn joined<T: ToString>(items: &[T]) -> String {
@@ -245,22 +231,7 @@ fn all_are_complete_once_each_leaf_is_and_the_order_does_not_matter() {
         name, file, text, ..
     } in readable()
     {
-        let document = read(file, &text);
-        let ids: Vec<String> = leaves(&document).iter().map(|t| t.id.to_string()).collect();
-        let complete = |ids: &mut dyn Iterator<Item = &String>| {
-            ids.fold(text.clone(), |text, id| {
-                set(file, &text, id, Status::Completed)
-            })
-        };
-        let forward = complete(&mut ids.iter());
-        assert_eq!(forward, complete(&mut ids.iter().rev()), "{name}");
-        let after = read(file, &forward);
-        let open = leaves(&after)
-            .into_iter()
-            .find(|t| t.status != Status::Completed);
-        assert!(open.is_none(), "{name}: {open:?}\n{forward}");
-        let again: Vec<String> = leaves(&after).iter().map(|t| t.id.to_string()).collect();
-        assert_eq!(again, ids, "{name}");
+        complete_in_any_order(name, file, &text);
     }
 }
 
