@@ -1,0 +1,1 @@
+//! The plugin in the real Claude Code.

@@ -1,0 +1,1 @@
+//! `ralph install` and `ralph uninstall`.

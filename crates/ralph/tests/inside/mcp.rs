@@ -1,0 +1,1 @@
+//! `ralph mcp`, asked by clients of both eras of the protocol.

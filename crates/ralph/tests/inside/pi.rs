@@ -1,0 +1,1 @@
+//! The package in the real Pi.
