@@ -40,6 +40,7 @@ pub mod prompt;
 pub mod record;
 pub mod sanitize;
 pub mod secret;
+pub mod session_loop;
 pub mod signal;
 pub mod task;
 pub mod termination;

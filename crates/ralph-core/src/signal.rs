@@ -81,6 +81,12 @@ pub fn parse_signals(message: &str, task: &TaskId) -> Signals {
     signals
 }
 
+/// Reads the promise that a final message makes, if it makes one.
+pub fn promise_in(message: &str) -> Option<String> {
+    let (rest, _) = block::split(message);
+    promise(&hide_quoted(&rest, Quotations::Hidden))
+}
+
 /// The first promise that is made rather than mentioned, white space normalised.
 ///
 /// Made means: nothing but punctuation follows it on its line, and it stands in no code span,

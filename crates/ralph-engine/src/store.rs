@@ -13,6 +13,7 @@ mod iterations;
 mod loops;
 mod repositories;
 mod rewrites;
+mod sessions;
 mod sqlite;
 mod tasks;
 
@@ -32,11 +33,13 @@ pub use loops::{ListedLoop, LoopNote, LoopRow, LoopStore, NewLoop, NoteKind, Not
 pub use ralph_core::board::TaskHistory;
 pub use repositories::{RepositoryId, RepositoryMove, RepositoryStore};
 pub use rewrites::{NewRewrite, ReopenedTask, RewriteBody, RewriteKind, RewriteRow, RewriteStore};
+pub use sessions::{NewSessionLoop, SessionIteration, SessionLoopRow, SessionStore};
 pub use tasks::{Suggestion, TaskStore};
 
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use ralph_core::id::LoopId;
 
 /// Everything that ralph remembers.
 #[async_trait]
@@ -51,9 +54,15 @@ pub trait Journal:
     + CheckpointStore
     + CostStore
     + RewriteStore
+    + SessionStore
 {
     /// Ends the connection in order.
     async fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// Makes an id for a loop: later ones sort behind earlier ones.
+pub fn new_loop_id() -> LoopId {
+    LoopId::new(uuid::Uuid::now_v7())
 }
 
 /// Opens the journal in `data_dir`, making it where there is none.

@@ -10,6 +10,7 @@ mod loops;
 mod repositories;
 mod rewrites;
 mod schema;
+mod sessions;
 mod statement;
 mod tasks;
 

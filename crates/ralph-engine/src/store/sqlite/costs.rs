@@ -373,7 +373,7 @@ pub(super) async fn insert(
     grow(db, sums).await
 }
 
-async fn grow(db: &mut SqliteConnection, sums: Sums) -> Result<()> {
+pub(super) async fn grow(db: &mut SqliteConnection, sums: Sums) -> Result<()> {
     let sums = serde_json::to_string(&sums.rows()).map_err(unreadable("a sum of tokens"))?;
     sql!("add up tokens", upsert(), sums).run(db).await?;
     Ok(())
@@ -422,7 +422,7 @@ fn record_row(record: &TokenRecord) -> Value {
 }
 
 /// All sums that some work adds to, each for its day and for all days.
-struct Sums {
+pub(super) struct Sums {
     repository: String,
     day: String,
     sums: BTreeMap<[String; 4], Totals>,
@@ -430,7 +430,7 @@ struct Sums {
 
 impl Sums {
     /// Of everything, of the repository, and of each model in it.
-    fn of(repository: &RepositoryId, at: Timestamp, accounts: &TokenUsage) -> Self {
+    pub(super) fn of(repository: &RepositoryId, at: Timestamp, accounts: &TokenUsage) -> Self {
         let mut sums = Self {
             repository: repository.0.clone(),
             day: day_of(at),
@@ -446,7 +446,7 @@ impl Sums {
         sums
     }
 
-    fn add_loop(&mut self, of_loop: &LoopId, task: &str, accounts: &TokenUsage) {
+    pub(super) fn add_loop(&mut self, of_loop: &LoopId, task: &str, accounts: &TokenUsage) {
         let all = accounts.totals();
         self.add(("loop", of_loop.as_str()), all);
         self.add(("task", task), all);
