@@ -1,9 +1,13 @@
-//! Verifies a commit outside of an iteration: in the same kind of layer, or in a fresh clone.
+//! Verifies a commit, or the working tree as it is, outside of an iteration: in the same kind of layer, or in a fresh
+//! clone.
 //!
 //! Changes nothing of the user's, and needs no loop: the repository is only read, also while a loop works in it.
 //! What the commands write is thrown away. Judges nothing: it says how each command ended.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use jiff::Timestamp;
 use ralph_core::{
@@ -19,7 +23,7 @@ use crate::{
     clock::Clock,
     environment::Environment,
     error::{LoopError, file_error},
-    git::{GitEnvironment, Oid, Repo},
+    git::{GitEnvironment, Oid, Repo, StageSpec, Staged},
     iteration::{CommandRun, IterationFiles, VerifyPorts, run_verify_commands},
     layer::OwnedFolder,
     process::{BindAccess, Containment, MountPlan},
@@ -28,7 +32,16 @@ use crate::{
     workspace::{CacheAccess, LayerRequest, Layers, VerifyLayer, read_only_data},
 };
 
-/// A commit that a person wants to have verified.
+/// The thing that is verified.
+#[derive(Debug, Clone, Copy)]
+pub enum CheckSubject<'a> {
+    /// A commit by its name.
+    Commit(&'a str),
+    /// All files as they are now, but for those that git ignores and these, which are ralph's own.
+    WorkingTree { own_paths: &'a [PathBuf] },
+}
+
+/// A commit or a working tree that is to be verified.
 pub struct CommitCheck<'a> {
     pub root: &'a Path,
     pub data_dir: &'a Path,
@@ -36,8 +49,7 @@ pub struct CommitCheck<'a> {
     pub environment: &'a Environment,
     pub git_environment: &'a GitEnvironment,
     pub containment: Containment,
-    /// The name of the commit; HEAD if there is none.
-    pub commit: Option<&'a str>,
+    pub subject: CheckSubject<'a>,
     /// True if a fresh clone is asked for.
     pub clean: bool,
     pub stop: StopRequest,
@@ -48,7 +60,10 @@ pub struct CommitCheck<'a> {
 /// The result of verifying a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedCommit {
-    pub commit: Oid,
+    /// None for a working tree.
+    pub commit: Option<Oid>,
+    /// Files of a working tree that can't be part of a commit: too large, or no plain files.
+    pub left_out: Vec<PathBuf>,
     pub place: CheckPlace,
     pub report: VerifyReport,
 }
@@ -73,9 +88,18 @@ pub async fn check_commit(check: CommitCheck<'_>) -> Result<CheckedCommit, LoopE
     // A git folder of its own: that of a loop is in use.
     let state_dir = scratch.path().join("git");
     let repo = Repo::open(check.root, &state_dir, check.git_environment).await?;
-    let name = check.commit.unwrap_or("HEAD");
-    let found = repo.find_commit(name).await?;
-    let commit = found.ok_or_else(|| LoopError::UnknownCommit { name: name.into() })?;
+    let (commit, tree, left_out) = match check.subject {
+        CheckSubject::Commit(name) => {
+            let found = repo.find_commit(name).await?;
+            let unknown = || LoopError::UnknownCommit { name: name.into() };
+            let commit = found.ok_or_else(unknown)?;
+            (Some(commit.clone()), commit, Vec::new())
+        }
+        CheckSubject::WorkingTree { own_paths } => {
+            let staged = stage_working_tree(&repo, check.config, own_paths).await?;
+            (None, staged.tree, staged.left_out)
+        }
+    };
     let mut files = IterationFiles::commit_check(scratch.path(), check.config.logs.max_mb.get())?;
     let ports = VerifyPorts {
         environment: check.environment,
@@ -110,7 +134,7 @@ pub async fn check_commit(check: CommitCheck<'_>) -> Result<CheckedCommit, LoopE
         Ok(mut layers) => {
             layers.follow_user_caches();
             let base = repo.status().await?.head;
-            let VerifyLayer { layer, .. } = layers.of_tree(&repo, &base, &commit, &[]).await?;
+            let VerifyLayer { layer, .. } = layers.of_tree(&repo, &base, &tree, &[]).await?;
             let run = CommandRun {
                 commands: &commands,
                 config: check.config,
@@ -124,7 +148,15 @@ pub async fn check_commit(check: CommitCheck<'_>) -> Result<CheckedCommit, LoopE
             (CheckPlace::Layer, report)
         }
         Err(instead) => {
-            let clone = CleanClone::make(&repo, &commit, check.data_dir, read_only).await?;
+            let of_tree = match &commit {
+                Some(commit) => commit.clone(),
+                // A clone is of a commit; nothing refers to this one.
+                None => {
+                    let head = repo.status().await?.head;
+                    repo.make_commit(&tree, &head, "working tree\n").await?
+                }
+            };
+            let clone = CleanClone::make(&repo, &of_tree, check.data_dir, read_only).await?;
             let report = clone
                 .run(&commands, check.config, ports, &mut files)
                 .await?;
@@ -133,9 +165,27 @@ pub async fn check_commit(check: CommitCheck<'_>) -> Result<CheckedCommit, LoopE
     };
     Ok(CheckedCommit {
         commit,
+        left_out,
         place,
         report,
     })
+}
+
+/// Stores the working tree, without a commit.
+async fn stage_working_tree(
+    repo: &Repo,
+    config: &Config,
+    own_paths: &[PathBuf],
+) -> Result<Staged, LoopError> {
+    let (head, branch) = repo.head_and_branch()?;
+    let spec = StageSpec {
+        base: &head,
+        branch: branch.as_deref().unwrap_or("HEAD"),
+        untracked_before: &HashSet::new(),
+        own_paths,
+        max_file_bytes: u64::from(config.safety.max_file_mb.get()) * 1_000_000,
+    };
+    Ok(repo.stage(&spec).await?)
 }
 
 /// The configured commands and these, behind those that make a checkout ready.
@@ -235,7 +285,7 @@ impl CleanClone {
 }
 
 /// Tells no one.
-pub(crate) struct SilentReporter;
+pub struct SilentReporter;
 
 impl Reporter for SilentReporter {
     fn report(&mut self, _event: &Event, _at: Timestamp) {}

@@ -42,7 +42,7 @@ fn id_file(common_dir: &Path) -> PathBuf {
 }
 
 /// Follows `.git` of a linked worktree or a submodule to the folder that all worktrees share.
-pub(crate) fn common_dir_of(root: &Path) -> Option<PathBuf> {
+pub fn common_dir_of(root: &Path) -> Option<PathBuf> {
     let dot_git = root
         .ancestors()
         .map(|f| f.join(".git"))

@@ -78,8 +78,10 @@ pub(crate) mod escalations;
 pub(crate) mod execute;
 pub(crate) mod goal;
 pub(crate) mod health;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod install;
 pub(crate) mod interview;
 pub(crate) mod lint;
 pub(crate) mod logs;
@@ -180,12 +182,19 @@ subcommands! {
         /// List agents, explain a recorded stream, or talk to an agent
         #[command(subcommand)]
         Agent(agent::AgentCommand => dispatch; asks),
+        /// Install ralph into Claude Code or Pi, as a plugin or package of theirs
+        Install(install::InstallArgs => install; writes),
+        /// Remove what `ralph install` put into Claude Code or Pi
+        Uninstall(install::UninstallArgs => uninstall; writes),
         /// Print the effective configuration and where each value comes from
         Config(config::Args => run; reads),
         /// Print a completion script for a shell
         Completions(completions::Args => run; reads),
         /// Generate the manual pages
         Man(man::Args => run; reads),
+        /// Answer hooks of Claude Code and Pi: their plugin and package call it
+        #[command(subcommand)]
+        Hook(hook::HookCommand => dispatch; reads),
         #[command(name = "__play-script", hide = true)]
         PlayScript(play_script::Args => run; reads),
         #[command(name = "__allow-command", hide = true)]

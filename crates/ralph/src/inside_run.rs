@@ -13,8 +13,9 @@ use crate::{
     project::{Project, data_dir_of},
 };
 
-/// Fails inside a run of the data folder in force, or of a loop in this worktree. `words` names the command.
-pub(crate) fn refuse(words: &str, global: &Global) -> Result<(), CommandError> {
+/// Says by which sign this process is inside a run of the data folder in force, or of a loop in this worktree;
+/// nothing if it is not.
+pub(crate) fn sign(global: &Global) -> Result<Option<String>, CommandError> {
     let mut surroundings = Surroundings::of_process()?;
     if let Some(folder) = &global.directory {
         surroundings.start.push(folder);
@@ -26,9 +27,9 @@ pub(crate) fn refuse(words: &str, global: &Global) -> Result<(), CommandError> {
         worktree: worktree.as_deref(),
     };
     let Some(inside) = place.inside_run() else {
-        return Ok(());
+        return Ok(None);
     };
-    let why = match inside {
+    Ok(Some(match inside {
         InsideRun::Kept => "an agent or a verify command of ralph's started it".to_owned(),
         InsideRun::BelowLoop { pid } => format!("the loop of process {pid} started it"),
         InsideRun::ReadOnlyData { path } => {
@@ -37,6 +38,13 @@ pub(crate) fn refuse(words: &str, global: &Global) -> Result<(), CommandError> {
         InsideRun::Hidden => {
             "the processes that started it can't be seen from here (/proc shows them)".to_owned()
         }
+    }))
+}
+
+/// Fails inside a run. `words` names the command.
+pub(crate) fn refuse(words: &str, global: &Global) -> Result<(), CommandError> {
+    let Some(why) = sign(global)? else {
+        return Ok(());
     };
     let message = format!("`ralph {words}` is refused inside a run: {why}");
     Err(CommandError::user(message).hint(

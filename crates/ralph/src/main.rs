@@ -8,10 +8,12 @@ mod commands;
 mod error;
 mod hangup;
 mod inside_run;
+mod integration;
 mod output;
 mod project;
 mod queue;
 mod sandboxed;
+mod session;
 mod side_budget;
 mod view;
 

@@ -7,11 +7,12 @@ use std::{path::Path, process::ExitCode};
 use ralph_core::{
     dollars::Dollars,
     loop_state::{LoopState, TerminationReason},
+    sanitize::one_line,
     termination::Stop,
 };
 use ralph_engine::{
     lock::Lock,
-    store::{Journal, ListedLoop, LoopNote, LoopRow, RepositoryId},
+    store::{Journal, ListedLoop, LoopNote, LoopRow, RepositoryId, SessionLoopRow},
 };
 use serde::{Serialize, Serializer};
 use serde_json::json;
@@ -75,11 +76,33 @@ impl Serialize for LoopEntry {
     }
 }
 
+/// A loop in the session of an agent, as a list shows it.
+struct SessionEntry(SessionLoopRow);
+
+/// The JSON form is a contract (docs/json.md).
+impl Serialize for SessionEntry {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let row = &self.0;
+        let value = json!({
+            "id": row.id, "agent": row.agent, "session": row.session, "worktree": row.worktree,
+            "prompt": row.prompt, "iterations": row.iterations, "maxIterations": row.max_iterations,
+            "errors": row.errors, "completionPromise": row.completion_promise,
+            "verify": row.config.is_some(), "tokens": row.tokens, "costUsd": row.spent.usd(),
+            "startedAt": row.started_at, "endedAt": row.ended_at, "reason": row.reason,
+        });
+        value.serialize(to)
+    }
+}
+
 /// The loops to list, and whether there are more.
 #[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ListedLoops {
     loops: Vec<LoopEntry>,
     more: bool,
+    /// Loops inside the sessions of agents.
+    sessions: Vec<SessionEntry>,
+    more_sessions: bool,
 }
 
 pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
@@ -93,6 +116,8 @@ async fn gather(project: &Project, most: u32) -> Result<ListedLoops, CommandErro
         return Ok(ListedLoops::default());
     };
     let mut rows = journal.loops(&repository, most.saturating_add(1)).await?;
+    let sessions = journal.session_loops(&repository, most.saturating_add(1));
+    let mut sessions = sessions.await?;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let more = rows.len() > most;
     rows.truncate(most);
@@ -108,7 +133,14 @@ async fn gather(project: &Project, most: u32) -> Result<ListedLoops, CommandErro
         }
         loops.push(one);
     }
-    Ok(ListedLoops { loops, more })
+    let more_sessions = sessions.len() > most;
+    sessions.truncate(most);
+    Ok(ListedLoops {
+        loops,
+        more,
+        sessions: sessions.into_iter().map(SessionEntry).collect(),
+        more_sessions,
+    })
 }
 
 fn shown(row: ListedLoop, data_dir: &Path) -> LoopEntry {
@@ -131,7 +163,7 @@ fn shown(row: ListedLoop, data_dir: &Path) -> LoopEntry {
 }
 
 fn render(listed: &ListedLoops) -> String {
-    if listed.loops.is_empty() {
+    if listed.loops.is_empty() && listed.sessions.is_empty() {
         return "no loops yet\n".to_owned();
     }
     let now = Project::now();
@@ -166,10 +198,43 @@ fn render(listed: &ListedLoops) -> String {
         ]);
     }
     let mut text = table.render(output::width());
-    if listed.more {
+    if !listed.sessions.is_empty() {
+        text.push_str("in sessions of agents:\n");
+        text.push_str(&render_sessions(&listed.sessions));
+    }
+    if listed.more || listed.more_sessions {
         text.push_str("there are more: `ralph loops --all`\n");
     }
     text
+}
+
+fn render_sessions(sessions: &[SessionEntry]) -> String {
+    let now = Project::now();
+    let mut table = Table::new(2, 0);
+    for SessionEntry(row) in sessions {
+        let (tone, state) = match row.reason.as_deref() {
+            Some("promise") => (Tone::Good, "promise"),
+            Some(reason) => (Tone::Careful, reason),
+            None => (Tone::Plain, "open"),
+        };
+        let count = match row.max_iterations {
+            0 => format!("{} iterations", row.iterations),
+            max => format!("{} of {max} iterations", row.iterations),
+        };
+        table.row([
+            cell(Tone::Name, row.id.as_str()),
+            cell(tone, state.replace('_', " ")),
+            cell(Tone::Plain, one_line(&row.prompt, 60)),
+            cell(Tone::Faint, &row.agent),
+            cell(Tone::Plain, count),
+            cell(Tone::Plain, usd(row.spent.usd())),
+            cell(
+                Tone::Faint,
+                format!("started {}", ago_text(&row.started_at, now)),
+            ),
+        ]);
+    }
+    table.render(output::width())
 }
 
 /// `2 verified of 3`, `1 verified, 2 unverified of 3`, `2 unverified of 2`

@@ -1,4 +1,4 @@
-//! `ralph verify`: verifies a commit by hand, with the configured commands, where its result can't be gamed.
+//! `ralph verify`: verifies a commit or the working tree by hand, with the configured commands, where its result can't be gamed.
 //!
 //! Needs no loop, and changes nothing: it can be used while one runs.
 
@@ -7,8 +7,10 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use ralph_core::{event::Event, sanitize::terminal_safe, verify::VerifyCommandReport};
 use ralph_engine::{
+    agent::StopRequest,
     clock::SystemClock,
-    commit_check::{CheckPlace, CheckedCommit, CommitCheck, check_commit},
+    commit_check::{CheckPlace, CheckSubject, CheckedCommit, CommitCheck, check_commit},
+    git::Oid,
     inbox::Inbox,
     report::Reporter,
 };
@@ -21,6 +23,7 @@ use crate::{
     output,
     project::{self, Project},
     sandboxed::sandboxed,
+    session::session_files,
     view::{Tone, figures::duration, paint},
 };
 
@@ -31,6 +34,10 @@ const FAILS: u8 = 4;
 pub(crate) struct Args {
     /// The commit to verify [default: HEAD]
     commit: Option<String>,
+
+    /// Verify the files as they are now, committed or not
+    #[arg(long, conflicts_with = "commit")]
+    working_tree: bool,
 
     /// Verify in a fresh clone, after the commands of `verification.prepare`
     #[arg(long)]
@@ -43,29 +50,22 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
-    let root = project.git_root()?;
-    let environment = project.environment(&root);
-    let git_environment = project.git_environment();
     let mut lines = CheckLines {
         is_shown: !args.json,
     };
+    let own = session_files();
+    let request = VerifyRequest {
+        subject: match (&args.commit, args.working_tree) {
+            (Some(name), _) => CheckSubject::Commit(name),
+            (None, true) => CheckSubject::WorkingTree { own_paths: &own },
+            (None, false) => CheckSubject::Commit("HEAD"),
+        },
+        clean: args.clean,
+        reporter: &mut lines,
+    };
     project::block_on(async {
         let stop = listen_for_signals(Inbox::default())?;
-        let environment = sandboxed(&project, environment, "verify commands", None).await?;
-        let check = CommitCheck {
-            root: &root,
-            data_dir: &project.data_dir()?,
-            config: project.config(),
-            environment: &environment,
-            git_environment: &git_environment,
-            containment: detection(&project)?.containment,
-            commit: args.commit.as_deref(),
-            clean: args.clean,
-            stop: stop.clone(),
-            clock: &SystemClock,
-            reporter: &mut lines,
-        };
-        let checked = check_commit(check).await.map_err(explain)?;
+        let checked = verify_in(&project, request, stop.clone()).await?;
         let prepare = project.config().verification.prepare.len();
         output::show(args.json, &as_json(&checked, prepare), || render(&checked))?;
         let signal = stop.asked();
@@ -77,6 +77,38 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             _ => ExitCode::from(FAILS),
         })
     })
+}
+
+/// What is verified, and where.
+pub(crate) struct VerifyRequest<'a> {
+    pub(crate) subject: CheckSubject<'a>,
+    pub(crate) clean: bool,
+    pub(crate) reporter: &'a mut dyn Reporter,
+}
+
+/// Verifies a commit or the working tree by the project's configuration, in its sandbox.
+pub(crate) async fn verify_in(
+    project: &Project,
+    request: VerifyRequest<'_>,
+    stop: StopRequest,
+) -> Result<CheckedCommit, CommandError> {
+    let root = project.git_root()?;
+    let environment = project.environment(&root);
+    let environment = sandboxed(project, environment, "verify commands", None).await?;
+    let check = CommitCheck {
+        root: &root,
+        data_dir: &project.data_dir()?,
+        config: project.config(),
+        environment: &environment,
+        git_environment: &project.git_environment(),
+        containment: detection(project)?.containment,
+        subject: request.subject,
+        clean: request.clean,
+        stop,
+        clock: &SystemClock,
+        reporter: request.reporter,
+    };
+    check_commit(check).await.map_err(explain)
 }
 
 /// Says of each command how it ended, as it ends.
@@ -125,16 +157,18 @@ fn as_json(checked: &CheckedCommit, prepare: usize) -> Value {
         })
     };
     json!({
-        "commit": checked.commit.as_str(),
+        "commit": checked.commit.as_ref().map(Oid::as_str),
         "passed": checked.report.passed(),
         "cancelled": checked.report.cancelled,
+        "leftOut": checked.left_out,
         "place": place,
         "instead": instead,
         "commands": commands.map(one).collect::<Vec<Value>>(),
     })
 }
 
-fn render(checked: &CheckedCommit) -> String {
+/// The commands that failed, with the end of what they printed, and the result.
+pub(crate) fn render(checked: &CheckedCommit) -> String {
     let mut text = String::new();
     let report = &checked.report;
     for failed in report.commands.iter().filter(|command| !command.passed()) {
@@ -159,6 +193,14 @@ fn render(checked: &CheckedCommit) -> String {
     } else {
         "fails"
     };
-    text.push_str(&format!("{} {verb} {place}\n", checked.commit.short()));
+    for path in &checked.left_out {
+        text.push_str(&format!(
+            "not part of it, as no commit can hold it: {}\n",
+            terminal_safe(&path.to_string_lossy())
+        ));
+    }
+    let commit = checked.commit.as_ref();
+    let subject = commit.map_or("the working tree", |commit| commit.short());
+    text.push_str(&format!("{subject} {verb} {place}\n"));
     text
 }

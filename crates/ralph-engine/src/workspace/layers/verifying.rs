@@ -94,7 +94,10 @@ impl Layers {
             None => caches.clear(),
         }
         self.fill_submodules(repo, &layer, tree).await?;
-        let untracked = status.untracked.iter().filter(|path| !is_own(path));
+        // What the tree has too is in the layer already.
+        let is_in_tree = |path: &&PathBuf| upper.join(path).symlink_metadata().is_ok();
+        let untracked = status.untracked.iter();
+        let untracked = untracked.filter(|path| !is_own(path) && !is_in_tree(path));
         let hidden: Vec<PathBuf> = gone.iter().chain(untracked).cloned().collect();
         self.hide(&layer, &hidden)?;
         if !caches.is_empty() && !self.caches_fit(repo, tree, upper).await? {

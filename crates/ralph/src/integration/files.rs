@@ -1,0 +1,29 @@
+//! The files of the plugin and the package, as they stand in `integrations/`. A test holds the list to the folders.
+
+/// The names of files below `integrations/`, each with its text.
+macro_rules! embedded {
+    ($folder:literal: $($name:literal),+ $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../integrations/", $folder, "/", $name)))),+]
+    };
+}
+
+pub(super) const CLAUDE_FILES: &[(&str, &str)] = embedded!("claude":
+    ".claude-plugin/marketplace.json",
+    ".claude-plugin/plugin.json",
+    "README.md",
+    "agents/ralph-loop-monitor.md",
+    "hooks/hooks.json",
+    "skills/cancel-ralph/SKILL.md",
+    "skills/checkpoint/SKILL.md",
+    "skills/checkpoint-management/SKILL.md",
+    "skills/cost-report/SKILL.md",
+    "skills/health-monitoring-patterns/SKILL.md",
+    "skills/health-status/SKILL.md",
+    "skills/ralph-help/SKILL.md",
+    "skills/ralph-loop/SKILL.md",
+    "skills/ralph-wiggum-orchestration/SKILL.md",
+    "skills/token-economics-patterns/SKILL.md",
+    "skills/token-status/SKILL.md",
+);
+
+pub(super) const PI_FILES: &[(&str, &str)] = &[];
