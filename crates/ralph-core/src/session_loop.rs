@@ -40,7 +40,7 @@ named! {
     }
 }
 
-/// What follows when the agent has stopped.
+/// The step that follows when the agent has stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AfterTurn {
     /// As many iterations as are allowed are over.
@@ -88,7 +88,7 @@ impl SessionState {
         text
     }
 
-    /// What the agent is told about the loop that it is in.
+    /// The rules of the loop, for the agent in it.
     pub fn rules(&self) -> String {
         let progress = self.progress();
         let mut text = format!(

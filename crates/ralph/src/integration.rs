@@ -3,7 +3,9 @@
 //! Both agents load a folder of theirs that is there, so that no setting has to be changed. A manifest in the folder
 //! says what was written; only that is ever replaced or removed.
 
+mod claude;
 mod files;
+mod pi;
 mod rival;
 
 pub(crate) use rival::rival_plugin;
@@ -19,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 
 use crate::{error::CommandError, project::Project};
-use files::{CLAUDE_FILES, PI_FILES};
+use files::EmbeddedFile;
 
 /// Says what `ralph install` wrote: each file with its hash.
 const MANIFEST: &str = ".ralph-installed.json";
@@ -32,18 +34,28 @@ pub(crate) enum Host {
     Pi,
 }
 
-impl Host {
-    fn title(self) -> &'static str {
-        match self {
-            Self::Claude => "Claude Code",
-            Self::Pi => "Pi",
-        }
-    }
+/// The facts about an agent that are needed to install ralph into it.
+struct HostFacts {
+    word: &'static str,
+    title: &'static str,
+    files: &'static [EmbeddedFile],
+    /// The variable that names the folder of its settings, and that folder below the home without it.
+    settings: (&'static str, &'static str),
+    /// The folder that it loads, below its settings and below a project.
+    folders: (&'static str, &'static str),
+    /// A file with another program in the place of `ralph`.
+    adapt: fn(name: &str, text: &str, program: &str) -> String,
+    /// The step by which a person trusts a project.
+    trust: &'static str,
+    /// The name of an enabled plugin that gets in the way.
+    rival: fn(&Path) -> Option<String>,
+}
 
-    fn files(self) -> &'static [(&'static str, &'static str)] {
+impl Host {
+    fn facts(self) -> &'static HostFacts {
         match self {
-            Self::Claude => CLAUDE_FILES,
-            Self::Pi => PI_FILES,
+            Self::Claude => &claude::FACTS,
+            Self::Pi => &pi::FACTS,
         }
     }
 }
@@ -64,7 +76,7 @@ pub(crate) struct Installation {
     program: String,
 }
 
-/// What `ralph install` changed; the JSON form is a contract (docs/json.md).
+/// The changes of `ralph install`; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Installed {
@@ -79,7 +91,7 @@ pub(crate) struct Installed {
     scope: InstallScope,
 }
 
-/// What `ralph uninstall` changed; the JSON form is a contract (docs/json.md).
+/// The changes of `ralph uninstall`; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Uninstalled {
@@ -106,28 +118,10 @@ impl Installation {
         project: &Project,
     ) -> Result<Self, CommandError> {
         let root = project.root().to_owned();
-        let variable = |name: &str| project.variable(name).map(PathBuf::from);
-        let home = || {
-            variable("HOME").ok_or_else(|| {
-                CommandError::user(format!(
-                    "can't find the folder of {}: HOME is not set",
-                    host.title()
-                ))
-            })
-        };
-        let folder = match (host, scope) {
-            (Host::Claude, InstallScope::User) => match variable("CLAUDE_CONFIG_DIR") {
-                Some(folder) => folder,
-                None => home()?.join(".claude"),
-            }
-            .join("skills/ralph"),
-            (Host::Claude, InstallScope::Project) => root.join(".claude/skills/ralph"),
-            (Host::Pi, InstallScope::User) => match variable("PI_CODING_AGENT_DIR") {
-                Some(folder) => folder,
-                None => home()?.join(".pi/agent"),
-            }
-            .join("extensions/ralph"),
-            (Host::Pi, InstallScope::Project) => root.join(".pi/extensions/ralph"),
+        let facts = host.facts();
+        let folder = match scope {
+            InstallScope::User => settings_folder(facts, project)?.join(facts.folders.0),
+            InstallScope::Project => root.join(facts.folders.1),
         };
         Ok(Self {
             host,
@@ -140,13 +134,13 @@ impl Installation {
 
     /// Writes what is missing or older, and takes away what a newer version has no more.
     pub(crate) fn install(&self) -> Result<Installed, CommandError> {
-        if self.host == Host::Claude
-            && let Some(name) = rival_plugin(&self.root)
-        {
+        let facts = self.host.facts();
+        if let Some(name) = (facts.rival)(&self.root) {
+            let (title, word) = (facts.title, facts.word);
             return Err(CommandError::user(format!(
-                "the plugin {name} is enabled in Claude Code, and reads the same state file as ralph's"
+                "the plugin {name} is enabled in {title}, and reads the same state file as ralph's"
             ))
-            .hint(format!("disable it first: `claude plugin disable {name}`")));
+            .hint(format!("disable it first: `{word} plugin disable {name}`")));
         }
         let old = self.manifest()?;
         if old.is_none() && self.folder.symlink_metadata().is_ok() && !self.is_empty()? {
@@ -174,7 +168,7 @@ impl Installation {
             files: BTreeMap::new(),
             made: old.made.clone(),
         };
-        for (name, text) in self.host.files() {
+        for (name, text) in facts.files {
             let text = self.adapted(name, text);
             let found = self.hash_of(name)?;
             let wanted = hash(text.as_bytes());
@@ -319,34 +313,26 @@ impl Installation {
         if self.program == "ralph" {
             return text.to_owned();
         }
-        let program = &self.program;
-        match self.host {
-            Host::Claude if name.ends_with("hooks.json") => {
-                // A word of the shell, within a text of JSON.
-                let quoted =
-                    serde_json::Value::from(ralph_engine::source::in_shell(program)).to_string();
-                text.replace(
-                    "\"ralph hook",
-                    &format!("{} hook", &quoted[..quoted.len() - 1]),
-                )
-            }
-            Host::Claude => text
-                .replace("!`ralph ", &format!("!`{program} "))
-                .replace("Bash(ralph ", &format!("Bash({program} ")),
-            Host::Pi => text.replace(
-                "const DEFAULT_PROGRAM = \"ralph\";",
-                &format!(
-                    "const DEFAULT_PROGRAM = {};",
-                    serde_json::Value::from(program.as_str())
-                ),
-            ),
-        }
+        (self.host.facts().adapt)(name, text, &self.program)
     }
 
     fn error(&self, what: &str, name: &str, error: &io::Error) -> CommandError {
         let path = self.folder.join(name);
         CommandError::user(format!("can't {what} {}: {error}", path.display()))
     }
+}
+
+/// The folder of an agent's settings.
+fn settings_folder(facts: &HostFacts, project: &Project) -> Result<PathBuf, CommandError> {
+    let (variable, below_home) = facts.settings;
+    if let Some(folder) = project.variable(variable) {
+        return Ok(PathBuf::from(folder));
+    }
+    let home = project.variable("HOME").ok_or_else(|| {
+        let title = facts.title;
+        CommandError::user(format!("can't find the folder of {title}: HOME is not set"))
+    })?;
+    Ok(PathBuf::from(home).join(below_home))
 }
 
 /// The name by which this program is started: `ralph` if the PATH leads to it, else its path.
@@ -370,7 +356,8 @@ fn hash(bytes: &[u8]) -> String {
 
 impl fmt::Display for Installed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (title, folder) = (self.agent.title(), self.folder.display());
+        let facts = self.agent.facts();
+        let (title, folder) = (facts.title, self.folder.display());
         if self.written.is_empty() && self.removed.is_empty() {
             writeln!(
                 f,
@@ -391,37 +378,19 @@ impl fmt::Display for Installed {
             writeln!(f, "  left as it is, as it was changed by hand: {name}")?;
         }
         writeln!(f, "no settings were changed")?;
-        let flag = match self.scope {
-            InstallScope::User => "",
-            InstallScope::Project => " --project",
+        let (flag, trust) = match self.scope {
+            InstallScope::User => ("", ""),
+            InstallScope::Project => (" --project", facts.trust),
         };
-        match (self.agent, self.scope) {
-            (Host::Claude, InstallScope::Project) => writeln!(
-                f,
-                "next: restart Claude Code here and trust the folder, then type /ralph-help"
-            )?,
-            (Host::Claude, InstallScope::User) => {
-                writeln!(f, "next: restart Claude Code, then type /ralph-help")?;
-            }
-            (Host::Pi, InstallScope::Project) => writeln!(
-                f,
-                "next: restart Pi here and trust the folder (headless: --approve), then type /ralph-help"
-            )?,
-            (Host::Pi, InstallScope::User) => {
-                writeln!(f, "next: restart Pi, then type /ralph-help")?;
-            }
-        }
-        let name = match self.agent {
-            Host::Claude => "claude",
-            Host::Pi => "pi",
-        };
-        writeln!(f, "`ralph uninstall {name}{flag}` removes it again")
+        writeln!(f, "next: restart {title}{trust}, then type /ralph-help")?;
+        let word = facts.word;
+        writeln!(f, "`ralph uninstall {word}{flag}` removes it again")
     }
 }
 
 impl fmt::Display for Uninstalled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (title, folder) = (self.agent.title(), self.folder.display());
+        let (title, folder) = (self.agent.facts().title, self.folder.display());
         if self.removed.is_empty() && self.kept.is_empty() {
             return writeln!(f, "nothing to remove: ralph is not in {title} ({folder})");
         }

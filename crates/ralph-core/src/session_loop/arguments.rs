@@ -52,7 +52,7 @@ pub enum ArgumentError {
 impl LoopArguments {
     /// Reads the text behind the command, for an agent that has these flags.
     pub fn parse(text: &str, known: &[LoopFlag]) -> Result<Self, ArgumentError> {
-        let mut rest = Words { text, at: 0 };
+        let mut rest = ArgumentWords { text, at: 0 };
         let mut prompt = Vec::new();
         let mut arguments = Self {
             prompt: String::new(),
@@ -126,19 +126,19 @@ fn flag(word: &str, known: &[LoopFlag]) -> Result<LoopFlag, ArgumentError> {
 }
 
 /// One word, or one text in quotes, which may hold blanks.
-struct Word<'a> {
+struct ArgumentWord<'a> {
     at: usize,
     raw: &'a str,
     is_quoted: bool,
 }
 
-struct Words<'a> {
+struct ArgumentWords<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Words<'a> {
-    fn next(&mut self) -> Option<Word<'a>> {
+impl<'a> ArgumentWords<'a> {
+    fn next(&mut self) -> Option<ArgumentWord<'a>> {
         let rest = &self.text[self.at..];
         let at = self.at + rest.find(|c: char| !c.is_whitespace())?;
         let rest = &self.text[at..];
@@ -153,7 +153,7 @@ impl<'a> Words<'a> {
             blank.unwrap_or(rest.len())
         });
         self.at = at + length;
-        Some(Word {
+        Some(ArgumentWord {
             at,
             raw: &rest[..length],
             is_quoted: open == 0 && quoted.is_some(),

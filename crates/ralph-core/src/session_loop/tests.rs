@@ -1,3 +1,5 @@
+//! State files, arguments and decisions of loops in sessions.
+
 use super::*;
 use crate::id::LoopId;
 

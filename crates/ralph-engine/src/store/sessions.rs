@@ -59,7 +59,7 @@ pub struct NewSessionLoop<'a> {
     /// 0 for no limit.
     pub max_iterations: u64,
     pub completion_promise: Option<&'a str>,
-    /// How its promise is to be verified, as JSON.
+    /// The configuration by which its promise is verified, as JSON.
     pub config: Option<&'a str>,
     pub at: Timestamp,
 }

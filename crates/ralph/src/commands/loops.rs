@@ -101,7 +101,9 @@ struct ListedLoops {
     loops: Vec<LoopEntry>,
     more: bool,
     /// Loops inside the sessions of agents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     sessions: Vec<SessionEntry>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     more_sessions: bool,
 }
 

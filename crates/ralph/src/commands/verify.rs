@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     })
 }
 
-/// What is verified, and where.
+/// The subject of a verification, and its place.
 pub(crate) struct VerifyRequest<'a> {
     pub(crate) subject: CheckSubject<'a>,
     pub(crate) clean: bool,

@@ -7,7 +7,10 @@ macro_rules! embedded {
     };
 }
 
-pub(super) const CLAUDE_FILES: &[(&str, &str)] = embedded!("claude":
+/// The name of a file, and its text.
+pub(super) type EmbeddedFile = (&'static str, &'static str);
+
+pub(super) const CLAUDE_FILES: &[EmbeddedFile] = embedded!("claude":
     ".claude-plugin/marketplace.json",
     ".claude-plugin/plugin.json",
     "README.md",
@@ -26,4 +29,4 @@ pub(super) const CLAUDE_FILES: &[(&str, &str)] = embedded!("claude":
     "skills/token-status/SKILL.md",
 );
 
-pub(super) const PI_FILES: &[(&str, &str)] = &[];
+pub(super) const PI_FILES: &[EmbeddedFile] = &[];

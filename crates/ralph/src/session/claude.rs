@@ -253,7 +253,7 @@ impl ClaudeSession {
         })))
     }
 
-    /// Ends the loop of a session that begins anew: what a killed process left does not start by itself.
+    /// Ends the loop of a session that is resumed: a loop that a killed process left does not start by itself.
     pub(crate) fn session_start(&self) -> Result<Option<Value>, CommandError> {
         if self.input.source != "resume" {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What the journal keeps of loops in sessions, and how their promises are verified: the same for every agent.
+//! Loops in sessions as the journal keeps them, and the verification of their promises: the same for every agent.
 //!
 //! A session outside of a git repository has no place in the journal; its loop works all the same.
 
@@ -115,7 +115,7 @@ impl From<CallTold> for ModelCall {
     }
 }
 
-/// What became of something that was told.
+/// Tells whether something was written down, and not there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Recorded {
     pub(crate) recorded: bool,
@@ -125,7 +125,7 @@ pub(crate) struct Recorded {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct PromiseCheck {
     pub(crate) passed: bool,
-    /// What failed, with the end of what it printed.
+    /// The commands that failed, with the end of their output.
     pub(crate) text: String,
 }
 

@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 const LONGEST_LAG: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// What was found in the transcript since the last look.
+/// The answers that were added to the transcript since the last look.
 #[derive(Debug, Default)]
 pub(super) struct NewAnswers {
     pub(super) calls: Vec<ModelCall>,

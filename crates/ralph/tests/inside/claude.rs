@@ -1,1 +1,7 @@
-//! The plugin in the real Claude Code.
+//! The plugin in the real Claude Code, at both pins.
+
+mod hooks;
+mod loops;
+mod sessions;
+mod skills;
+mod support;

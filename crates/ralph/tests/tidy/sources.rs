@@ -124,13 +124,16 @@ fn the_core_reaches_for_nothing_outside() {
     assert_none("effects in the core", &found);
 }
 
-/// Where an agent may be known by its name: its folder, the section of the configuration that it has, and
-/// the one table.
+/// Where an agent may be known by its name: its folder, the section of the configuration that it has, what ralph is
+/// inside of it, and the one table.
 fn may_name_an_agent(file: &str, agent: &str) -> bool {
     let own = [
         format!("crates/ralph-engine/src/agent/{agent}.rs"),
         format!("crates/ralph-engine/src/agent/{agent}/"),
         format!("crates/ralph-core/src/config/{agent}.rs"),
+        format!("crates/ralph/src/integration/{agent}.rs"),
+        format!("crates/ralph/src/session/{agent}.rs"),
+        "crates/ralph/src/integration/files.rs".to_owned(),
         "crates/ralph-engine/src/agent/table.rs".to_owned(),
     ];
     own.iter().any(|path| file.starts_with(path.as_str()))

@@ -1,3 +1,5 @@
+//! Loops inside the sessions of agents.
+
 use ralph_core::{
     dollars::Dollars,
     economics::{Caller, PriceBasis, TokenRecord, Tokens},
@@ -12,7 +14,7 @@ fn new_loop<'a>(id: &'a LoopId, repository: &'a RepositoryId) -> NewSessionLoop<
         id,
         repository,
         worktree: "/repository",
-        agent: "pi",
+        agent: "some-agent",
         session: "s-1",
         prompt: "Build it",
         max_iterations: 3,
@@ -25,7 +27,7 @@ fn new_loop<'a>(id: &'a LoopId, repository: &'a RepositoryId) -> NewSessionLoop<
 fn iteration(n: u64, outcome: SessionOutcome) -> SessionIteration {
     let call = TokenRecord {
         run: 1,
-        agent: "pi".into(),
+        agent: "some-agent".into(),
         model: Some("m".into()),
         caller: Caller::Agent,
         tokens: Tokens {

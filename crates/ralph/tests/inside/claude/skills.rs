@@ -1,0 +1,110 @@
+//! The other commands, the skills and the agent of the plugin, and the ways to get it.
+
+use std::process::Stdio;
+
+use super::support::{ClaudeHome, both_pins, ralph};
+
+fn plugin() -> String {
+    format!("{}/../../integrations/claude", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_plugin_and_its_marketplace_are_valid() {
+    for program in both_pins() {
+        let home = ClaudeHome::without_plugin(program, "conversations: []\n");
+        let folder = plugin();
+        for path in [
+            "",
+            "/.claude-plugin/plugin.json",
+            "/.claude-plugin/marketplace.json",
+        ] {
+            let mut command = home.command();
+            command.args(["plugin", "validate", "--strict", &format!("{folder}{path}")]);
+            let output = command.stdin(Stdio::null()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(
+                output.status.success() && said.contains("Validation passed"),
+                "{path}: {output:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn commands_bring_what_ralph_reports_to_the_model() {
+    let table = [
+        ("/health-status", "no loop is running"),
+        ("/token-status", "no budgets"),
+        ("/cost-report", "nothing"),
+        // Later versions have a command of their own by the short name.
+        ("/ralph:checkpoint before the change", "before the change"),
+        ("/ralph-help", "How it differs"),
+    ];
+    for program in both_pins() {
+        let home = ClaudeHome::new(program, "conversations: [{turns: [{say: Shown.}]}]\n");
+        for (command, told) in table {
+            let said = home.say(command);
+            assert_eq!(said.result(), "Shown.", "{command}: {said:?}");
+            let requests = home.model.requests();
+            let text = requests.last().unwrap().text();
+            assert!(text.contains(told), "{command}: no {told:?} in {text}");
+            assert!(!text.contains("command not found"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn skills_and_the_monitor_are_offered_to_the_model() {
+    for program in both_pins() {
+        let home = ClaudeHome::new(program, "conversations: [{turns: [{say: Hello.}]}]\n");
+        home.say("hello");
+        let requests = home.model.requests();
+        let body = serde_json::to_string(&requests[0].body).unwrap();
+        for name in [
+            "ralph:ralph-wiggum-orchestration",
+            "ralph:checkpoint-management",
+            "ralph:health-monitoring-patterns",
+            "ralph:token-economics-patterns",
+            "ralph:ralph-loop-monitor",
+        ] {
+            assert!(body.contains(name), "{name}");
+        }
+        // Commands are for people.
+        for name in [
+            "ralph:ralph-loop:",
+            "ralph:cancel-ralph",
+            "ralph:cost-report",
+        ] {
+            assert!(!body.contains(name), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_marketplace_installs_the_same_plugin() {
+    for program in both_pins() {
+        let home = ClaudeHome::without_plugin(
+            program,
+            "conversations: [{turns: [{say: '<promise>DONE</promise>'}]}]\n",
+        );
+        let bin = home.repo.outside().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        std::os::unix::fs::symlink(ralph(), bin.join("ralph")).unwrap();
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
+        for args in [
+            vec!["plugin", "marketplace", "add", &plugin()],
+            vec!["plugin", "install", "ralph@ralph"],
+        ] {
+            let mut command = home.command();
+            let output = command.args(&args).stdin(Stdio::null()).output().unwrap();
+            assert!(output.status.success(), "{args:?}: {output:?}");
+        }
+        let command = "/ralph-loop Build it --completion-promise DONE";
+        let said = home.say_with(command, &[], &[("PATH", &path)]);
+        assert_eq!(
+            said.notices(),
+            ["Ralph: Completion detected: <promise>DONE</promise>"],
+            "{said:?}"
+        );
+    }
+}
