@@ -93,6 +93,47 @@ fn heading(entry: &ProgressEntry) -> String {
     format!("{ENTRY_PREFIX}{}: {title} ({})", entry.n, entry.task)
 }
 
+/// A note that an agent keeps while it works, for those that come after.
+#[derive(Debug, Clone, Default)]
+pub struct AgentNote {
+    /// The iteration and its task, where they are known.
+    pub of: Option<(u64, String)>,
+    pub text: String,
+}
+
+const NOTES_PREFIX: &str = "## Notes";
+/// Longest note, in characters.
+pub const MAX_NOTE_CHARS: usize = 1_200;
+
+/// The file with an agent's note at its end, as a learning; one that begins with `pattern:` goes to the Codebase
+/// Patterns. It is one line, so that it can pass for nothing else.
+pub fn add_note(text: &str, note: &AgentNote, caps: MemoryCaps) -> String {
+    let line = fold(&note.text)
+        .chars()
+        .take(MAX_NOTE_CHARS)
+        .collect::<String>();
+    if let Some(pattern) = pattern_of(&line) {
+        let mut out = ensure_patterns(text);
+        add_pattern(&mut out, pattern);
+        prune_patterns(&mut out, caps.patterns_bytes);
+        return out;
+    }
+    let heading = match &note.of {
+        Some((n, task)) => format!("{NOTES_PREFIX} of iteration {n} ({})", fold(task)),
+        None => NOTES_PREFIX.to_owned(),
+    };
+    let mut out = text.to_owned();
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    let last = text.lines().rfind(|line| line.starts_with('#'));
+    if last != Some(heading.as_str()) {
+        out.push_str(&format!("\n{heading}\n\nLearnings:\n"));
+    }
+    out.push_str(&format!("- {line}\n"));
+    out
+}
+
 /// The file with a note that iterations were taken back: what it tells of them is not in the code any
 /// more. Once for each revert, whose `id` is in it.
 pub fn taken_back(text: &str, iterations: &[u64], id: &str, at: Timestamp) -> String {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use ralph_core::{
     change::shown,
     config::Config,
-    memory::{self, MemoryCaps, ProgressEntry, ProgressFeature},
+    memory::{self, AgentNote, MemoryCaps, ProgressEntry, ProgressFeature},
     secret::{Redaction, hidden_flag},
 };
 
@@ -177,6 +177,23 @@ impl ProgressFile {
         };
         write().map_err(|source| file_error("write", path, source))
     }
+}
+
+/// Adds an agent's note to the progress file in `root`, where the agent works; returns the file. What an agent may not
+/// change of it is checked after the run, as for all that agents write there.
+pub fn add_agent_note(
+    root: &Path,
+    config: &Config,
+    note: &AgentNote,
+) -> Result<PathBuf, LoopError> {
+    let feature = ProgressFeature {
+        name: String::new(),
+        parent: None,
+    };
+    let file = ProgressFile::new(root, config, feature, Timestamp::UNIX_EPOCH);
+    let text = file.on_disk()?;
+    file.write(&memory::add_note(&text, note, file.caps))?;
+    Ok(file.path)
 }
 
 fn is_no_file(error: &std::io::Error) -> bool {

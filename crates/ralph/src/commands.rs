@@ -87,6 +87,7 @@ pub(crate) mod lint;
 pub(crate) mod logs;
 pub(crate) mod loops;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod monitor;
 pub(crate) mod notify;
 pub(crate) mod plan;
@@ -186,6 +187,8 @@ subcommands! {
         Install(install::InstallArgs => install; writes),
         /// Remove what `ralph install` put into Claude Code or Pi
         Uninstall(install::UninstallArgs => uninstall; writes),
+        /// Serve an agent or editor over the Model Context Protocol, on standard input and output
+        Mcp(mcp::Args => run; reads),
         /// Print the effective configuration and where each value comes from
         Config(config::Args => run; reads),
         /// Print a completion script for a shell

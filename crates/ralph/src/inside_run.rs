@@ -13,8 +13,21 @@ use crate::{
     project::{Project, data_dir_of},
 };
 
-/// Says by which sign this process is inside a run of the data folder in force, or of a loop in this worktree;
-/// nothing if it is not.
+/// Fails inside a run of the data folder in force, or of a loop in this worktree. `words` names the command.
+pub(crate) fn refuse(words: &str, global: &Global) -> Result<(), CommandError> {
+    match sign(global)? {
+        None => Ok(()),
+        Some(why) => {
+            let message = format!("`ralph {words}` is refused inside a run: {why}");
+            Err(CommandError::user(message).hint(
+                "only people can change what ralph does; an agent asks by <escalate>, suggests tasks in its closing \
+                 block, and can read (`ralph status`, `ralph tasks list`)",
+            ))
+        }
+    }
+}
+
+/// The sign by which this process is known to be inside a run, in words. Opens nothing but the settings.
 pub(crate) fn sign(global: &Global) -> Result<Option<String>, CommandError> {
     let mut surroundings = Surroundings::of_process()?;
     if let Some(folder) = &global.directory {
@@ -26,10 +39,7 @@ pub(crate) fn sign(global: &Global) -> Result<Option<String>, CommandError> {
         data_dir: data_dir.as_deref(),
         worktree: worktree.as_deref(),
     };
-    let Some(inside) = place.inside_run() else {
-        return Ok(None);
-    };
-    Ok(Some(match inside {
+    Ok(place.inside_run().map(|inside| match inside {
         InsideRun::Kept => "an agent or a verify command of ralph's started it".to_owned(),
         InsideRun::BelowLoop { pid } => format!("the loop of process {pid} started it"),
         InsideRun::ReadOnlyData { path } => {
@@ -41,20 +51,8 @@ pub(crate) fn sign(global: &Global) -> Result<Option<String>, CommandError> {
     }))
 }
 
-/// Fails inside a run. `words` names the command.
-pub(crate) fn refuse(words: &str, global: &Global) -> Result<(), CommandError> {
-    let Some(why) = sign(global)? else {
-        return Ok(());
-    };
-    let message = format!("`ralph {words}` is refused inside a run: {why}");
-    Err(CommandError::user(message).hint(
-        "only people can change what ralph does; an agent asks by <escalate>, suggests tasks in its closing \
-         block, and can read (`ralph status`, `ralph tasks list`)",
-    ))
-}
-
 fn worktree(global: &Global, surroundings: &Surroundings) -> Option<PathBuf> {
-    let opened = Project::open(global, Vec::new());
+    let opened = Project::look(global, Vec::new());
     let root = opened.map(|project| project.root().to_owned()).ok();
     root.or_else(|| Some(find_project(&surroundings.start).ok()?.root))
 }

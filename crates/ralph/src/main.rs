@@ -9,6 +9,7 @@ mod error;
 mod hangup;
 mod inside_run;
 mod integration;
+mod mcp;
 mod output;
 mod project;
 mod queue;

@@ -88,6 +88,26 @@ impl Project {
     }
 
     pub(crate) fn open(global: &Global, flags: Vec<FlagValue>) -> Result<Self, CommandError> {
+        let project = Self::look(global, flags)?;
+        if let Some(untidy) = project.untidy() {
+            let environment = project.git_environment();
+            let tidied = async { untidy.tidy(&environment).await.map_err(CommandError::user) };
+            let _ = block_on(tidied);
+        }
+        Ok(project)
+    }
+
+    /// The same, from within a runtime.
+    pub(crate) async fn open_again(global: &Global) -> Result<Self, CommandError> {
+        let project = Self::look(global, Vec::new())?;
+        if let Some(untidy) = project.untidy() {
+            let _ = untidy.tidy(&project.git_environment()).await;
+        }
+        Ok(project)
+    }
+
+    /// Opens it, and changes nothing.
+    pub(crate) fn look(global: &Global, flags: Vec<FlagValue>) -> Result<Self, CommandError> {
         let mut surroundings = Surroundings::of_process()?;
         if let Some(folder) = &global.directory {
             surroundings.start.push(folder);
@@ -99,22 +119,15 @@ impl Project {
         let settings = settings::load(&surroundings, request).map_err(CommandError::user)?;
         let project = Self::new(settings, surroundings);
         output::hide_values(project.environment(project.root()).redaction());
-        project.tidy();
         Ok(project)
     }
 
-    /// Finishes what a killed ralph left here. What can't be finished now is no reason not to do what was asked:
-    /// the next command tries again.
-    fn tidy(&self) {
-        let Ok(data_dir) = self.data_dir() else {
-            return;
-        };
+    /// Finds what a killed ralph left here, to be finished. What can't be finished now is no reason not to do what
+    /// was asked: the next command tries again.
+    fn untidy(&self) -> Option<UntidyWorktree> {
+        let data_dir = self.data_dir().ok()?;
         tidy_programs(&data_dir);
-        if let Some(untidy) = UntidyWorktree::find(self.root(), &data_dir) {
-            let environment = self.git_environment();
-            let tidied = async { untidy.tidy(&environment).await.map_err(CommandError::user) };
-            let _ = block_on(tidied);
-        }
+        UntidyWorktree::find(self.root(), &data_dir)
     }
 
     pub(crate) fn config(&self) -> &Config {

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 }
 
 /// `2=TEXT` is about the second criterion, anything else about the only one.
-fn amendment(text: String) -> Amendment {
+pub(crate) fn amendment(text: String) -> Amendment {
     let numbered = text
         .split_once('=')
         .and_then(|(number, rest)| Some((number.trim().parse().ok()?, rest.trim().to_owned())));

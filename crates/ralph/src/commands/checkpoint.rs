@@ -1,8 +1,8 @@
 //! `ralph checkpoint`: points of a loop that are kept in the journal, each hashed and chained to the
 //! one before it.
 
-mod create;
-mod list;
+pub(crate) mod create;
+pub(crate) mod list;
 mod restore;
 mod show;
 mod verify;
@@ -30,7 +30,7 @@ subcommands! {
 
 /// A checkpoint with its hash and its prompt; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct ShownCheckpoint {
+pub(crate) struct ShownCheckpoint {
     checkpoint: Checkpoint,
     hash: String,
     continuation: String,

@@ -74,7 +74,7 @@ enum Sub {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum By {
+pub(crate) enum By {
     Task,
     Model,
     Day,
@@ -82,13 +82,13 @@ enum By {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Since {
+pub(crate) enum Since {
     Day(Date),
     /// So many days, today included.
     Last(i64),
 }
 
-fn parse_since(text: &str) -> Result<Since, String> {
+pub(crate) fn parse_since(text: &str) -> Result<Since, String> {
     let days = text.strip_suffix('d').and_then(|n| n.parse::<i64>().ok());
     if let Some(days) = days.filter(|n| (1..=36_500).contains(n)) {
         return Ok(Since::Last(days));
@@ -101,7 +101,7 @@ fn parse_since(text: &str) -> Result<Since, String> {
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Costs {
+pub(crate) struct Costs {
     by: By,
     since: Option<String>,
     rows: Vec<Row>,
@@ -143,7 +143,13 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         Some(Sub::Budgets(args)) => return budgets::run(args, project),
         None => {}
     }
-    let costs = project::block_on(gather(project, args))?;
+    let query = CostQuery {
+        by: args.by,
+        since: args.since,
+        limit: args.limit,
+        forecast: args.forecast,
+    };
+    let costs = project::block_on(gather(project, query))?;
     output::show(args.json, &costs, || {
         if args.csv {
             show::csv(&costs)
@@ -153,11 +159,21 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
     })
 }
 
-async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
-    let since = args.since.map(first_day).transpose()?;
+/// Which costs to sum up, and by what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CostQuery {
+    pub(crate) by: By,
+    pub(crate) since: Option<Since>,
+    /// At most this many groups; 0 for all.
+    pub(crate) limit: u32,
+    pub(crate) forecast: bool,
+}
+
+pub(crate) async fn gather(project: &Project, query: CostQuery) -> Result<Costs, CommandError> {
+    let since = query.since.map(first_day).transpose()?;
     let prices = prices::in_force(project)?;
     let mut costs = Costs {
-        by: args.by,
+        by: query.by,
         since,
         rows: Vec::new(),
         more: false,
@@ -171,9 +187,9 @@ async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
     };
     let mut journal = project.journal().await?;
     if let Some((journal, repository)) = &mut journal {
-        sum_up(&mut **journal, repository, args.limit, &mut costs).await?;
+        sum_up(&mut **journal, repository, query.limit, &mut costs).await?;
     }
-    if args.forecast {
+    if query.forecast {
         costs.forecast = Some(forecast(project, journal.as_mut()).await?);
     }
     Ok(costs)

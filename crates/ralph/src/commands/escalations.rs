@@ -33,9 +33,9 @@ pub(crate) struct Args {
 
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct ListedQuestions {
+pub(crate) struct ListedQuestions {
     source: Option<String>,
-    questions: Vec<Question>,
+    pub(crate) questions: Vec<Question>,
 }
 
 pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
     })
 }
 
-async fn gather(project: &Project, all: bool) -> Result<ListedQuestions, CommandError> {
+pub(crate) async fn gather(project: &Project, all: bool) -> Result<ListedQuestions, CommandError> {
     let Some((mut journal, repository)) = project.journal().await? else {
         return Ok(ListedQuestions {
             source: None,

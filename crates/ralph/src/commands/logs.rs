@@ -7,18 +7,19 @@ pub(crate) mod tail;
 
 use std::{
     fs::File,
-    io::{self, BufReader, Seek as _, SeekFrom},
+    io::{self, BufReader, Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use follow::FollowForm;
 use jiff::Timestamp;
-use ralph_core::record::IterationRecord;
+use ralph_core::{record::IterationRecord, sanitize::terminal_safe};
 use ralph_engine::{
     settings::ProjectKind,
     store::{IterationRow, Journal, RepositoryId},
 };
+use serde::Serialize;
 
 use crate::{
     error::CommandError,
@@ -95,15 +96,15 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         if args.follow {
             return follow::follow(project, form).await;
         }
-        let mut journal = project.journal().await?;
         if args.list {
-            return list(args, journal).await;
+            return list(args, project).await;
         }
+        if args.json {
+            return output::print_json(&record(project, args.iteration).await?);
+        }
+        let mut journal = project.journal().await?;
         let range = range(project, &mut journal).await?;
         let n = chosen(project, args.iteration, range)?;
-        if args.json {
-            return print_record(project, n, &mut journal).await;
-        }
         print_log(project, n, form)
     })?;
     Ok(ExitCode::SUCCESS)
@@ -218,11 +219,78 @@ fn no_log(project: &Project, n: u64, path: &Path, error: io::Error) -> CommandEr
     CommandError::user(format!("can't read {name}: {error}"))
 }
 
-async fn print_record(project: &Project, n: u64, journal: &mut Opened) -> Result<(), CommandError> {
+/// The record of an iteration, by default of the last one.
+pub(crate) async fn record(
+    project: &Project,
+    iteration: Option<u64>,
+) -> Result<IterationRecord, CommandError> {
+    let mut journal = project.journal().await?;
+    let range = range(project, &mut journal).await?;
+    let n = chosen(project, iteration, range)?;
+    read_record(project, n, &mut journal).await
+}
+
+/// The end of an iteration's readable log.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LogTail {
+    iteration: u64,
+    file: String,
+    text: String,
+    /// There is more before it.
+    cut_before: bool,
+}
+
+/// The last lines of the readable log of an iteration, by default of the last one, in at most `most_bytes`.
+pub(crate) async fn log_tail(
+    project: &Project,
+    iteration: Option<u64>,
+    lines: usize,
+    most_bytes: u64,
+) -> Result<LogTail, CommandError> {
+    let mut journal = project.journal().await?;
+    let range = range(project, &mut journal).await?;
+    let n = chosen(project, iteration, range)?;
+    let path = log_file(project.root(), n, LogKind::Readable);
+    let read = || {
+        let mut file = File::open(&path)?;
+        let size = file.seek(SeekFrom::End(0))?;
+        let start = tail::start_of_tail(&mut file, lines)?;
+        let start = start.max(size.saturating_sub(most_bytes));
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(most_bytes).read_to_end(&mut bytes)?;
+        Ok((start, bytes))
+    };
+    let (start, bytes) = read().map_err(|error| no_log(project, n, &path, error))?;
+    Ok(LogTail {
+        iteration: n,
+        file: project.shown(&path),
+        text: terminal_safe(&String::from_utf8_lossy(&bytes)).into_owned(),
+        cut_before: start > 0,
+    })
+}
+
+/// The last iterations, newest first.
+pub(crate) async fn last_iterations(
+    project: &Project,
+    number: u32,
+) -> Result<Vec<IterationRow>, CommandError> {
+    Ok(match project.journal().await? {
+        Some((mut journal, repository)) => journal.last_iterations(&repository, number).await?,
+        None => Vec::new(),
+    })
+}
+
+async fn read_record(
+    project: &Project,
+    n: u64,
+    journal: &mut Opened,
+) -> Result<IterationRecord, CommandError> {
     if let Some((journal, repository)) = journal
         && let Some(record) = journal.record(repository, Some(n)).await?
     {
-        return output::print_json(&record);
+        return Ok(record);
     }
     let path = log_file(project.root(), n, LogKind::Record);
     let text = match std::fs::read_to_string(&path) {
@@ -233,19 +301,13 @@ async fn print_record(project: &Project, n: u64, journal: &mut Opened) -> Result
         }
         Err(error) => return Err(no_log(project, n, &path, error)),
     };
-    let record: IterationRecord = serde_json::from_str(&text).map_err(|error| {
+    serde_json::from_str(&text).map_err(|error| {
         CommandError::user(format!("{} can't be read: {error}", project.shown(&path)))
-    })?;
-    output::print_json(&record)
+    })
 }
 
-async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
-    let rows = match journal {
-        Some((mut journal, repository)) => {
-            journal.last_iterations(&repository, args.number).await?
-        }
-        None => Vec::new(),
-    };
+async fn list(args: &Args, project: &Project) -> Result<(), CommandError> {
+    let rows = last_iterations(project, args.number).await?;
     if args.json {
         return output::print_json(&serde_json::json!({ "iterations": rows }));
     }

@@ -16,6 +16,7 @@ use std::{
 };
 
 use dress::Dress;
+pub(crate) use facts::{Which, gather};
 use minijinja::{Value, context, value::Serde};
 use shape::ReportFacts;
 
@@ -64,12 +65,12 @@ enum Format {
 
 pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let which = match (&args.loop_id, args.all, args.last) {
-        (Some(id), _, _) => facts::Which::One(id),
-        (None, true, _) => facts::Which::All,
-        (None, false, true) => facts::Which::Last,
-        (None, false, false) => facts::Which::Feature,
+        (Some(id), _, _) => Which::One(id),
+        (None, true, _) => Which::All,
+        (None, false, true) => Which::Last,
+        (None, false, false) => Which::Feature,
     };
-    let facts = project::block_on(facts::gather(project, which))?;
+    let facts = project::block_on(gather(project, which))?;
     let text = match (args.format(), &args.output) {
         (Format::Text, None) => text::render(&facts, Dress::Terminal)?,
         (Format::Text, Some(_)) => text::render(&facts, Dress::Plain)?,

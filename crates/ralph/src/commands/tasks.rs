@@ -1,10 +1,10 @@
 //! `ralph tasks`: the tasks of any format, in the one model that ralph has of them.
 
-mod add;
+pub(crate) mod add;
 mod done;
-mod list;
+pub(crate) mod list;
 mod new_id;
-mod show;
+pub(crate) mod show;
 mod source;
 pub(crate) mod suggested;
 mod view;

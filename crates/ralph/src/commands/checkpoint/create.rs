@@ -39,28 +39,30 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         return Err(CommandError::user("--note is empty").hint("leave it out"));
     }
     let project = Project::open(global, Vec::new())?;
-    let sealed = block_on(async {
-        let (mut journal, repository) = journal(&project).await?;
-        let row = find_loop(&project, &mut *journal, &repository, None).await?;
-        let commit = commit(&project, &mut *journal, &repository, &row).await?;
-        let asked = CheckpointRequest {
-            note: args
-                .note
-                .as_deref()
-                .map(|note| output::without_secrets(note.trim()).into_owned()),
-            who: project.who(),
-            commit,
-            at: Project::now(),
-        };
-        let sealed = create_checkpoint(&mut *journal, &repository, &row, asked).await;
-        sealed.map_err(CommandError::internal)
-    })?;
-    let shown = ShownCheckpoint::new(sealed.checkpoint, sealed.hash);
+    let shown = block_on(create(&project, args.note.as_deref()))?;
     output::show(args.json, &shown, || {
         let metadata = &shown.checkpoint.metadata;
         let (id, n, loop_id) = (&metadata.checkpoint_id, metadata.n, &metadata.loop_id);
         format!("checkpoint {id}, number {n} of loop {loop_id}\n")
     })
+}
+
+pub(crate) async fn create(
+    project: &Project,
+    note: Option<&str>,
+) -> Result<ShownCheckpoint, CommandError> {
+    let (mut journal, repository) = journal(project).await?;
+    let row = find_loop(project, &mut *journal, &repository, None).await?;
+    let commit = commit(project, &mut *journal, &repository, &row).await?;
+    let asked = CheckpointRequest {
+        note: note.map(|note| output::without_secrets(note.trim()).into_owned()),
+        who: project.who(),
+        commit,
+        at: Project::now(),
+    };
+    let sealed = create_checkpoint(&mut *journal, &repository, &row, asked).await;
+    let sealed = sealed.map_err(CommandError::internal)?;
+    Ok(ShownCheckpoint::new(sealed.checkpoint, sealed.hash))
 }
 
 /// The tip of the loop's branch. While a loop runs, an agent may have put a commit of its own there,

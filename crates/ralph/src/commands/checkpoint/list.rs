@@ -20,28 +20,28 @@ use crate::{
     },
 };
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// The loop, by the beginning of its id [default: the newest one here]
     #[arg(long = "loop", value_name = "LOOP", conflicts_with = "all")]
-    loop_id: Option<String>,
+    pub(crate) loop_id: Option<String>,
 
     /// Checkpoints of all loops of this repository
     #[arg(long)]
-    all: bool,
+    pub(crate) all: bool,
 
     /// Show at most this many
     #[arg(long, value_name = "N", default_value_t = 20)]
-    limit: u32,
+    pub(crate) limit: u32,
 
     /// Print JSON instead of text
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct ListedCheckpoints {
+pub(crate) struct ListedCheckpoints {
     #[serde(rename = "loop")]
     loop_id: Option<LoopId>,
     checkpoints: Vec<ListedCheckpoint>,
@@ -63,7 +63,10 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
     output::show(args.json, &listed, || render(&listed))
 }
 
-async fn gather(project: &Project, args: &Args) -> Result<ListedCheckpoints, CommandError> {
+pub(crate) async fn gather(
+    project: &Project,
+    args: &Args,
+) -> Result<ListedCheckpoints, CommandError> {
     let (mut journal, repository) = journal(project).await?;
     let named = args.loop_id.as_deref();
     let row = if args.all {

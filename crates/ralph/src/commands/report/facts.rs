@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// Which loops to report on.
-pub(super) enum Which<'a> {
+pub(crate) enum Which<'a> {
     /// All of the source and the parent task that the last one worked on.
     Feature,
     Last,
@@ -42,7 +42,7 @@ pub(super) enum Which<'a> {
     All,
 }
 
-pub(super) async fn gather(
+pub(crate) async fn gather(
     project: &Project,
     which: Which<'_>,
 ) -> Result<ReportFacts, CommandError> {

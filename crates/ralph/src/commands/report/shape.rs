@@ -23,7 +23,7 @@ use crate::commands::{
 
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ReportFacts {
+pub(crate) struct ReportFacts {
     pub(super) source: String,
     /// The parent task of the last loop, if it had one.
     pub(super) parent: Option<String>,

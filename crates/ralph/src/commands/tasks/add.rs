@@ -17,6 +17,7 @@ use ralph_core::{
     },
 };
 use ralph_engine::{dot_ralph, source::Source};
+use serde::Serialize;
 
 use super::{new_id, suggested};
 use crate::{
@@ -27,47 +28,47 @@ use crate::{
     view::{Tone, paint},
 };
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// What will be different when it is done: it becomes the commit's subject
     #[arg(required_unless_present = "from_suggestions")]
-    title: Option<String>,
+    pub(crate) title: Option<String>,
 
     /// The id; without it, the next one in the style of the file
     #[arg(long, value_name = "ID")]
-    id: Option<String>,
+    pub(crate) id: Option<String>,
 
     /// What is to be done and where: the agent knows nothing else
     #[arg(long, short, value_name = "TEXT")]
-    description: Option<String>,
+    pub(crate) description: Option<String>,
 
     /// Something that must be true when it is done; can be given several times
     #[arg(long, short, value_name = "TEXT")]
-    acceptance: Vec<String>,
+    pub(crate) acceptance: Vec<String>,
 
     /// A line for the shell that proves it; can be given several times
     #[arg(long, value_name = "COMMAND")]
-    verify: Vec<String>,
+    pub(crate) verify: Vec<String>,
 
     /// A task that must be completed first; can be given several times
     #[arg(long, value_name = "ID")]
-    depends_on: Vec<String>,
+    pub(crate) depends_on: Vec<String>,
 
     /// A label; can be given several times
     #[arg(long, value_name = "LABEL")]
-    label: Vec<String>,
+    pub(crate) label: Vec<String>,
 
     /// Lower goes first
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    priority: Option<i64>,
+    pub(crate) priority: Option<i64>,
 
     /// The task file or folder to add it to; without it, the one chosen before, or found
     #[arg(long, value_name = "SOURCE")]
-    to: Option<PathBuf>,
+    pub(crate) to: Option<PathBuf>,
 
     /// Take over tasks that agents suggested, by their numbers; without a number, list them
     #[arg(long, value_name = "N", num_args = 0.., conflicts_with_all = ["title", "id", "description"])]
-    from_suggestions: Option<Vec<usize>>,
+    pub(crate) from_suggestions: Option<Vec<usize>>,
 }
 
 impl Args {
@@ -87,15 +88,36 @@ pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         Some(numbers) if numbers.is_empty() => suggested::list(project)?,
         Some(numbers) => suggested::take(project, numbers, args)?,
         None => {
-            let title = args.title.as_deref().unwrap_or_default();
-            let description = args.description.as_deref().unwrap_or_default();
-            let mut place = Destination::find(project, args.to())?;
-            let task = place.checked(args, title, description, None)?;
-            place.add(project, &task)?;
-            place.warn_of_scope(project)?;
+            let added = add(args, project)?;
+            say_added(&added.id, &added.file);
+            if let Some(warning) = &added.warning {
+                output::print_warning(warning);
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A task that was added; the JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+pub(crate) struct AddedTask {
+    id: TaskId,
+    file: String,
+    warning: Option<String>,
+}
+
+/// Adds the task that the arguments describe, and prints nothing.
+pub(crate) fn add(args: &Args, project: &Project) -> Result<AddedTask, CommandError> {
+    let title = args.title.as_deref().unwrap_or_default();
+    let description = args.description.as_deref().unwrap_or_default();
+    let mut place = Destination::find(project, args.to())?;
+    let task = place.checked(args, title, description, None)?;
+    let file = place.add(project, &task)?;
+    Ok(AddedTask {
+        id: task.id,
+        file,
+        warning: place.scope_warning(project)?,
+    })
 }
 
 /// Where new tasks go, and the tasks that are there.
@@ -189,27 +211,43 @@ impl Destination {
         }
     }
 
-    /// Adds a task that was checked, and says so.
-    pub(super) fn add(&mut self, project: &Project, task: &NewTask) -> Result<(), CommandError> {
-        let path = self
-            .writable(project)?
-            .add(task)
-            .map_err(CommandError::user)?;
-        let id = paint(Tone::Name, task.id.as_str());
-        output::print(&format!("added {id} to {}\n", project.shown(&path)));
+    /// Adds a task that was checked; returns the file that it is in, as a person would write it here.
+    fn add(&mut self, project: &Project, task: &NewTask) -> Result<String, CommandError> {
+        let added = self.writable(project)?.add(task);
+        let path = added.map_err(CommandError::user)?;
+        Ok(project.shown(&path))
+    }
+
+    /// The same, and says so.
+    pub(super) fn add_and_say(
+        &mut self,
+        project: &Project,
+        task: &NewTask,
+    ) -> Result<(), CommandError> {
+        let file = self.add(project, task)?;
+        say_added(&task.id, &file);
+        Ok(())
+    }
+
+    pub(super) fn warn_of_scope(&self, project: &Project) -> Result<(), CommandError> {
+        if let Some(warning) = self.scope_warning(project)? {
+            output::print_warning(&warning);
+        }
         Ok(())
     }
 
     /// A parent is in force, and nothing that is added is below it.
-    pub(super) fn warn_of_scope(&self, project: &Project) -> Result<(), CommandError> {
+    fn scope_warning(&self, project: &Project) -> Result<Option<String>, CommandError> {
         let (graph, _) = Graph::build(self.tasks.clone());
-        if let Scope::Below(parent) = project.scope(&graph)? {
-            let file = project.shown(&project.parent_file());
-            output::print_warning(&format!(
-                "{file} limits `ralph run` to what is below {parent}; a new task is not below it"
-            ));
-        }
-        Ok(())
+        Ok(match project.scope(&graph)? {
+            Scope::Below(parent) => {
+                let file = project.shown(&project.parent_file());
+                Some(format!(
+                    "{file} limits `ralph run` to what is below {parent}; a new task is not below it"
+                ))
+            }
+            Scope::All | Scope::Lost { .. } => None,
+        })
     }
 
     fn writable(&mut self, project: &Project) -> Result<&mut Source, CommandError> {
@@ -219,6 +257,11 @@ impl Destination {
         };
         Ok(self.source.insert(source))
     }
+}
+
+fn say_added(id: &TaskId, file: &str) {
+    let id = paint(Tone::Name, id.as_str());
+    output::print(&format!("added {id} to {file}\n"));
 }
 
 /// The folder for tasks, where there was no source at all.

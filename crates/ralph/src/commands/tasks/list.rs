@@ -1,8 +1,16 @@
 //! `ralph tasks list`: one line a task.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use ralph_core::{board::Board, sanitize::one_line, task::Status};
+use ralph_core::{
+    board::Board,
+    sanitize::one_line,
+    task::{Status, graph::Problem},
+};
+use ralph_engine::source::Source;
 use serde::Serialize;
 
 use super::view::{self, Kind, TaskView};
@@ -32,13 +40,28 @@ pub(crate) struct Args {
     json: bool,
 }
 
-fn parse_status(text: &str) -> Result<Status, String> {
+pub(crate) fn parse_status(text: &str) -> Result<Status, String> {
     let plain = text.to_ascii_lowercase().replace(['-', ' '], "_");
     Status::from_word(&plain).ok_or_else(|| format!("expected one of {}", Status::WORDS.join(", ")))
 }
 
+/// Which tasks to list.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TaskFilter {
+    pub(crate) status: Option<Status>,
+    pub(crate) ready: bool,
+}
+
+/// The tasks of a source, with where each stands.
+pub(crate) struct TaskList {
+    source: Source,
+    board: Board,
+    problems: Vec<Problem>,
+}
+
+/// The tasks that are listed; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Listed<'a> {
+pub(crate) struct Listed<'a> {
     source: &'a str,
     /// Says for each file without the usual shape what was taken for its tasks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -46,7 +69,7 @@ struct Listed<'a> {
     /// Things that were read by their nearest meaning, or not at all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    tasks: Vec<TaskView<'a>>,
+    pub(crate) tasks: Vec<TaskView<'a>>,
 }
 
 /// Warnings about the task files that are shown.
@@ -55,32 +78,49 @@ const MOST_WARNINGS: usize = 5;
 /// Blockers that a line names.
 const MOST_BLOCKERS: usize = 3;
 
-pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
-    let (source, graph, problems) = project.source(args.source.as_deref(), "ralph tasks list")?;
-    let board = project::block_on(async {
+impl TaskList {
+    pub(crate) async fn read(
+        project: &Project,
+        named: Option<&Path>,
+    ) -> Result<Self, CommandError> {
+        let (source, graph, problems) = project.source(named, "ralph tasks list")?;
         let mut journal = project.journal().await?;
-        board::read(project, journal.as_mut(), &source, graph, None).await
-    })?;
-    let mut places = Places::new(&source);
-    let tasks: Vec<TaskView<'_>> = board
-        .graph()
-        .tasks()
-        .iter()
-        .map(|task| TaskView::new(task, &board, places.of(task.place)))
-        .filter(|seen| !args.ready || seen.ready)
-        .filter(|seen| {
-            let counts_as = board.status(&seen.task.id).unwrap_or(seen.task.status);
-            args.status.is_none_or(|wanted| wanted == counts_as)
+        let board = board::read(project, journal.as_mut(), &source, graph, None).await?;
+        Ok(Self {
+            source,
+            board,
+            problems,
         })
-        .collect();
-    let listed = Listed {
-        source: source.name(),
-        reading: source.readings(),
-        warnings: source.warning_sentences().collect(),
-        tasks,
-    };
+    }
+
+    pub(crate) fn listed(&self, filter: TaskFilter) -> Listed<'_> {
+        let Self { source, board, .. } = self;
+        let mut places = Places::new(source);
+        let tasks = board.graph().tasks().iter();
+        let tasks = tasks
+            .map(|task| TaskView::new(task, board, places.of(task.place)))
+            .filter(|seen| !filter.ready || seen.ready)
+            .filter(|seen| {
+                let counts_as = board.status(&seen.task.id).unwrap_or(seen.task.status);
+                filter.status.is_none_or(|wanted| wanted == counts_as)
+            });
+        Listed {
+            source: source.name(),
+            reading: source.readings(),
+            warnings: source.warning_sentences().collect(),
+            tasks: tasks.collect(),
+        }
+    }
+}
+
+pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
+    let list = project::block_on(TaskList::read(project, args.source.as_deref()))?;
+    let listed = list.listed(TaskFilter {
+        status: args.status,
+        ready: args.ready,
+    });
     output::show(args.json, &listed, || {
-        let mut text = render(&listed.tasks, &board);
+        let mut text = render(&listed.tasks, &list.board);
         for reading in &listed.reading {
             let reading = paint(Tone::Faint, &one_line(reading, usize::MAX));
             text.push_str(&format!("{reading}\n"));
@@ -96,8 +136,8 @@ pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
             output::print_warning(&format!("{more} more; `ralph lint` lists them"));
         }
     }
-    if !problems.is_empty() {
-        let many = problems.len();
+    if !list.problems.is_empty() {
+        let many = list.problems.len();
         output::print_warning(&format!(
             "{many} of the links between tasks can't be followed; `ralph lint` lists them"
         ));

@@ -1,9 +1,12 @@
 //! `ralph tasks show ID`: all that a task's file, the others and the journal say of it.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use ralph_core::{
-    board::TaskHistory,
+    board::{Board, TaskHistory},
     sanitize::{one_line, terminal_safe},
     task::{Task, TaskId, graph::Graph},
 };
@@ -45,7 +48,7 @@ pub(crate) struct Args {
 /// A task with its surroundings; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Whole<'a> {
+pub(crate) struct Whole<'a> {
     #[serde(flatten)]
     view: TaskView<'a>,
     children: Vec<String>,
@@ -78,9 +81,28 @@ fn past<S: Serializer>(rows: &[IterationRow], to: S) -> Result<S::Ok, S::Error> 
 }
 
 pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
-    let (source, graph, _) = project.source(args.source.as_deref(), "ralph tasks show ID")?;
-    let id = find(&graph, &source, &args.id)?.id.clone();
-    let (board, iterations) = project::block_on(async {
+    let found = FoundTask::read(project, args.source.as_deref(), &args.id);
+    let found = project::block_on(found)?;
+    let whole = found.whole()?;
+    output::show(args.json, &whole, || render(&whole))
+}
+
+/// One task among the others.
+pub(crate) struct FoundTask {
+    source: Source,
+    board: Board,
+    id: TaskId,
+    iterations: Vec<IterationRow>,
+}
+
+impl FoundTask {
+    pub(crate) async fn read(
+        project: &Project,
+        named: Option<&Path>,
+        id: &str,
+    ) -> Result<Self, CommandError> {
+        let (source, graph, _) = project.source(named, "ralph tasks show ID")?;
+        let id = find(&graph, &source, id)?.id.clone();
         let mut journal = project.journal().await?;
         let board = board::read(project, journal.as_mut(), &source, graph, None).await?;
         let iterations = match &mut journal {
@@ -91,19 +113,27 @@ pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
             }
             None => Vec::new(),
         };
-        Ok::<_, CommandError>((board, iterations))
-    })?;
-    let graph = board.graph();
-    let task = find(graph, &source, &args.id)?;
-    let at = Places::new(&source).of(task.place);
-    let ids = |tasks: &mut dyn Iterator<Item = &Task>| tasks.map(|t| t.id.to_string()).collect();
-    let whole = Whole {
-        view: TaskView::new(task, &board, at),
-        children: ids(&mut graph.children(&task.id)),
-        dependants: ids(&mut graph.dependants(&task.id)),
-        history: History::new(board.history(&task.id), iterations),
-    };
-    output::show(args.json, &whole, || render(&whole))
+        Ok(Self {
+            source,
+            board,
+            id,
+            iterations,
+        })
+    }
+
+    pub(crate) fn whole(&self) -> Result<Whole<'_>, CommandError> {
+        let graph = self.board.graph();
+        let task = find(graph, &self.source, self.id.as_str())?;
+        let at = Places::new(&self.source).of(task.place);
+        let ids =
+            |tasks: &mut dyn Iterator<Item = &Task>| tasks.map(|t| t.id.to_string()).collect();
+        Ok(Whole {
+            view: TaskView::new(task, &self.board, at),
+            children: ids(&mut graph.children(&task.id)),
+            dependants: ids(&mut graph.dependants(&task.id)),
+            history: History::new(self.board.history(&task.id), self.iterations.clone()),
+        })
+    }
 }
 
 impl History {

@@ -119,7 +119,7 @@ pub(super) fn take(project: &Project, numbers: &[usize], args: &Args) -> Result<
             tasks.push(place.checked(args, &title, &one.description, written.as_ref())?);
         }
         for (one, task) in chosen.iter().zip(&tasks) {
-            place.add(project, task)?;
+            place.add_and_say(project, task)?;
             journal.take_suggestion(one.id, task.id.as_str()).await?;
         }
         place.warn_of_scope(project)

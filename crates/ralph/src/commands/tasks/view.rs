@@ -12,7 +12,7 @@ use crate::view::{Tone, places::Position};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct TaskView<'a> {
+pub(crate) struct TaskView<'a> {
     #[serde(flatten)]
     pub(super) task: &'a Task,
     pub(super) kind: Kind,
@@ -27,13 +27,13 @@ pub(super) struct TaskView<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Leaf,
     Container,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct BlockedBy {
+pub(crate) struct BlockedBy {
     id: String,
     pub(super) why: String,
 }
