@@ -134,6 +134,26 @@ pub fn add_note(text: &str, note: &AgentNote, caps: MemoryCaps) -> String {
     out
 }
 
+/// Returns true if an agent wrote something of its own into the file, besides patterns and notes.
+pub fn has_own_words(before: &str, after: &str) -> bool {
+    without_notes(before) != without_notes(after)
+}
+
+/// The lines of the file that are neither patterns nor notes.
+fn without_notes(text: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut is_left_out = false;
+    for line in text.lines() {
+        if line.starts_with("# ") || line.starts_with("## ") {
+            is_left_out = line == PATTERNS_HEADING || line.starts_with(NOTES_PREFIX);
+        }
+        if !is_left_out && !line.trim().is_empty() {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
 /// The file with a note that iterations were taken back: what it tells of them is not in the code any
 /// more. Once for each revert, whose `id` is in it.
 pub fn taken_back(text: &str, iterations: &[u64], id: &str, at: Timestamp) -> String {

@@ -3,6 +3,11 @@
 //! Knows the protocol, and no command of ralph's. Writes nothing to standard output but messages of the protocol. A
 //! tool that fails is an answer like any other: the server ends only where its client is gone or it is told to.
 
+#![cfg_attr(
+    not(feature = "mcp"),
+    allow(dead_code, reason = "only the server checks, shows and cuts")
+)]
+
 mod argument;
 mod form;
 mod size;
@@ -136,4 +141,40 @@ pub async fn serve<T>(
     _stop: impl Future<Output = T>,
 ) -> Result<ServerEnd<T>, McpError> {
     Err(McpError::NotBuilt)
+}
+
+#[cfg(all(test, not(feature = "mcp")))]
+mod tests {
+    use super::*;
+
+    struct NoTools;
+
+    #[async_trait(?Send)]
+    impl ToolBox for NoTools {
+        fn listed(&self) -> Vec<ToolDefinition> {
+            Vec::new()
+        }
+
+        fn find(&self, _name: &str) -> Option<ToolDefinition> {
+            None
+        }
+
+        async fn call(&self, call: ToolCall) -> ToolReply {
+            ToolReply::BadArguments(call.name)
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_build_without_the_server_says_so() {
+        let identity = ServerIdentity {
+            name: "ralph",
+            version: "0",
+            instructions: "",
+        };
+        let ended = serve(Rc::new(NoTools), identity, std::future::pending::<()>()).await;
+        assert_eq!(
+            ended.unwrap_err().to_string(),
+            "this build of ralph has no MCP server; one with `--features mcp` has"
+        );
+    }
 }

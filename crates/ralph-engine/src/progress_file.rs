@@ -92,7 +92,7 @@ impl ProgressFile {
     }
 
     /// After a run: keeps the agent's edit if it lost nothing, and puts the text back otherwise. Returns
-    /// true if an edit was kept.
+    /// true if an edit was kept that is more than patterns and notes.
     pub(crate) fn keep_edit(&self, before: &str) -> Result<bool, LoopError> {
         let Ok(bytes) = plain_file::read(&self.path) else {
             return self.write(before).map(|()| false);
@@ -102,7 +102,7 @@ impl ProgressFile {
             return Ok(false);
         }
         if memory::accept_edit(before, &after).is_some() {
-            return Ok(true);
+            return Ok(memory::has_own_words(before, &after));
         }
         self.write(before).map(|()| false)
     }
