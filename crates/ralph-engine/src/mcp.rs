@@ -54,7 +54,7 @@ pub struct ToolCall {
     pub person: PersonReach,
 }
 
-/// Whether the person at the client can be asked something.
+/// The ways to the person at the client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PersonReach {
     No,
@@ -72,7 +72,7 @@ pub enum PersonReach {
 #[derive(Debug, Clone)]
 pub enum ToolReply {
     Done(Value),
-    /// The tool could not do it. Whoever called it reads this.
+    /// The tool could not do it. The caller reads this.
     Failed {
         message: String,
         hint: Option<String>,

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::{cli::Global, error::CommandError, inside_run, output, project::Project};
 
-/// What a client is told of the server.
+/// The text that a client gets about the server.
 pub(crate) const INSTRUCTIONS: &str = "ralph runs coding agents unattended on a list of tasks and lands only work \
     that it has verified. `status` says how the project stands, `tasks_list` and `task_show` what is to be done, \
     `questions_list` what waits for a person. Results are the JSON of the `ralph` commands. Answers, pauses and \

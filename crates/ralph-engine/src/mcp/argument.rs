@@ -1,6 +1,6 @@
 //! Arguments of tools: declared once, shown to clients as a JSON schema, and checked.
 //!
-//! What does not fit is an error that names the argument, never a default.
+//! A value that does not fit is an error that names the argument, never a default.
 
 use ralph_core::sanitize::one_line;
 use serde_json::{Map, Value, json};

@@ -1,7 +1,6 @@
 //! The client at standard input and output: lines of JSON in both directions, each with a cap.
 //!
-//! What comes before the first request that begins a session is left out: the library takes a stray notification there
-//! for the end.
+//! Notifications before the first request that begins a session are left out: the library takes one there for the end.
 
 use std::sync::{
     Arc,

@@ -27,7 +27,7 @@ pub enum FormKind {
     Text { most: usize },
 }
 
-/// What became of a form.
+/// The end of a form.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FormReply {
     Accepted(Map<String, Value>),

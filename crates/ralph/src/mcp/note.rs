@@ -1,6 +1,6 @@
 //! The one tool by which an agent in a run writes something: a note in the progress file, where it works.
 //!
-//! The file is one that agents may write themselves. A note is one line of a fixed form, and speaks for nobody else.
+//! The file is one that agents may write themselves. A note is one line of a fixed form, and looks like nothing else.
 
 use ralph_core::memory::{AgentNote, MAX_NOTE_CHARS};
 use ralph_engine::{

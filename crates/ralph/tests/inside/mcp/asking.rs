@@ -212,7 +212,7 @@ fn a_client_that_fails_to_ask_is_one_that_can_t() {
 }
 
 #[test]
-fn an_answer_in_the_call_asks_nobody() {
+fn an_answer_in_the_call_needs_no_form() {
     let project = asked();
     let mut client = Client::begin(&project, Era::Sessions, can_ask());
     let error = client.failed("question_answer", json!({"option": 9}));

@@ -41,12 +41,12 @@ pub(super) enum Era {
 
 pub(super) const ERAS: [Era; 2] = [Era::Sessions, Era::Stateless];
 
-/// How a server ended.
+/// The end of a server.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) stderr: String,
-    /// Messages that nobody waited for.
+    /// Messages that were not waited for.
     pub(super) rest: Vec<Value>,
 }
 
@@ -273,7 +273,7 @@ impl Ended {
     }
 }
 
-/// What every request of the stateless era says of its client.
+/// The part of every request of the stateless era that tells of its client.
 pub(super) fn meta(capabilities: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,4 +1,4 @@
-//! Clients that send what nobody expects: the server answers what it can, and lives on.
+//! Clients that send unexpected things: the server answers what it can, and lives on.
 
 use serde_json::json;
 

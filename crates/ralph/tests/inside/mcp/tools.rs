@@ -26,7 +26,7 @@ fn worked() -> Project {
     project
 }
 
-/// What a command prints as JSON.
+/// The JSON that a command prints.
 fn printed(project: &Project, args: &[&str]) -> Value {
     let output = project.ralph(args).output().unwrap();
     serde_json::from_slice(&output.stdout)
