@@ -1,0 +1,52 @@
+/** Shows the progress of the loop in the status line and the widget of Pi, and takes both away. */
+
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { type ActiveLoop, memory } from "./memory.ts";
+import { statusText, widgetLines } from "./progress.ts";
+import { addCalls } from "./usage.ts";
+
+const KEY = "ralph";
+
+let ticking: NodeJS.Timeout | undefined;
+
+/** Shows where the loop is. In the terminal the elapsed time goes on by itself. */
+export function showProgress(ctx: ExtensionContext, loop: ActiveLoop, doing = "running"): void {
+	draw(ctx, loop, doing);
+	clearInterval(ticking);
+	if (ctx.mode !== "tui") return;
+	ticking = setInterval(() => {
+		// Pi may have replaced the session since.
+		const current = memory().context;
+		if (current && memory().loop === loop) attempt(() => draw(current, loop, doing));
+		else clearInterval(ticking);
+	}, 1000);
+	ticking.unref();
+}
+
+export function clearProgress(ctx: ExtensionContext): void {
+	stopTicking();
+	attempt(() => {
+		ctx.ui.setStatus(KEY, undefined);
+		ctx.ui.setWidget(KEY, undefined);
+	});
+}
+
+export function stopTicking(): void {
+	clearInterval(ticking);
+	ticking = undefined;
+}
+
+function draw(ctx: ExtensionContext, loop: ActiveLoop, doing: string): void {
+	const totals = addCalls(loop.state.totals, loop.iteration?.calls ?? []);
+	ctx.ui.setStatus(KEY, statusText(loop.state, totals));
+	ctx.ui.setWidget(KEY, widgetLines(loop.state, totals, new Date(), doing));
+}
+
+/** The context of a session that was replaced throws, and there is nothing left to show then. */
+function attempt(show: () => void): void {
+	try {
+		show();
+	} catch {
+		stopTicking();
+	}
+}
