@@ -39,9 +39,27 @@ export function collapse(text: string): string {
 	return text.replace(/\p{White_Space}+/gu, " ").replace(/^ | $/g, "");
 }
 
+/** Text that grows, and where its last visible letter ends. */
+class VisibleText {
+	text = "";
+	private end = 0;
+
+	push(part: string): void {
+		let last = part.length;
+		while (last > 0 && SPACE.test(part[last - 1] as string)) last--;
+		if (last > 0) this.end = this.text.length + last;
+		this.text += part;
+	}
+
+	/** Tells whether a quotation that comes next is the name of a task: `Task "Login form" complete`. */
+	namesATask(): boolean {
+		return /(^|[^\p{Alphabetic}\p{N}])(task|story)$/iu.test(this.text.slice(Math.max(0, this.end - 16), this.end));
+	}
+}
+
 /** The text with everything quoted in it blanked out. Lines stay what they were. */
 function hideQuoted(text: string): string {
-	let out = "";
+	const out = new VisibleText();
 	let fence: { mark: string; length: number } | undefined;
 	for (const line of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
 		const body = line.replace(/^\p{White_Space}+/u, "");
@@ -52,35 +70,33 @@ function hideQuoted(text: string): string {
 		if (fence) {
 			const bare = body.replace(/\p{White_Space}+$/u, "");
 			if (isFence && mark === fence.mark && run >= fence.length && bare.length === run) fence = undefined;
-			out += blank(line);
+			out.push(blank(line));
 		} else if (isFence) {
 			fence = { mark, length: run };
-			out += blank(line);
+			out.push(blank(line));
 		} else if (mark === ">") {
-			out += blank(line);
+			out.push(blank(line));
 		} else {
-			out = hideSpans(line, out);
+			hideSpans(line, out);
 		}
 	}
-	return out;
+	return out.text;
 }
 
 /** Blanks code spans, struck words and quotations of one line. An opening mark without a closing one is only a mark. */
-function hideSpans(line: string, before: string): string {
-	let out = before;
+function hideSpans(line: string, out: VisibleText): void {
 	let rest = line;
 	while (rest !== "") {
 		const end = closing(rest);
 		if (end === undefined) {
-			out += rest[0];
+			out.push(rest[0] as string);
 			rest = rest.slice(1);
 		} else {
 			const span = rest.slice(0, end);
-			out += isName(span) || namesATask(out) ? span : blank(span);
+			out.push(isName(span) || out.namesATask() ? span : blank(span));
 			rest = rest.slice(end);
 		}
 	}
-	return out;
 }
 
 /** Returns where the span ends that the text begins with, if it begins with one. */
@@ -110,12 +126,6 @@ function closing(rest: string): number | undefined {
 /** A quoted word is how people write a name: it says nothing by itself. */
 function isName(span: string): boolean {
 	return !SPACE.test(span) && !/[<>]/.test(span);
-}
-
-/** Tells whether a quotation that comes next is the name of a task: `Task "Login form" complete`. */
-function namesATask(before: string): boolean {
-	const end = before.replace(/\p{White_Space}+$/u, "");
-	return /(^|[^\p{Alphabetic}\p{N}])(task|story)$/iu.test(end.slice(-16));
 }
 
 function blank(text: string): string {

@@ -53,26 +53,34 @@ interface RunEvent {
 	usage?: { costUsd?: number | null };
 }
 
-/** Starts a run, unless one is running. */
+/** Starts a run, or says why not. */
 export function startRun(ctx: ExtensionContext, args: string): void {
 	const source = args.trim().replace(/^(["'])(.*)\1$/s, "$2");
-	if (memory().run) return refuse(ctx, "a run is running: /cancel-ralph stops it");
-	if (process.env.RALPH_RUN) return refuse(ctx, "this Pi is itself run by ralph, and does not start another run");
-	if (source.startsWith("-")) return refuse(ctx, `/ralph-run takes a task file or folder, not ${oneLine(source, 40)}`);
 	const program = findRalph();
-	if (!program) return refuse(ctx, "/ralph-run needs the program ralph on the PATH or in RALPH_BIN");
+	const reason = whyNot(source, program);
+	if (reason !== undefined || program === undefined) {
+		refuse(ctx, reason ?? "");
+		return;
+	}
 	const child = spawn(program, ["run", "--json", ...(source === "" ? [] : [source])], {
 		cwd: ctx.cwd,
 		detached: process.platform !== "win32",
 		stdio: ["ignore", "pipe", "pipe"],
 	});
-	const progress = newProgress(Date.now());
 	const { promise, resolve } = Promise.withResolvers<void>();
-	const run: RalphRun = { child, progress, ended: promise };
+	const run: RalphRun = { child, progress: newProgress(Date.now()), ended: promise };
 	memory().run = run;
 	show(run);
 	say(ctx, "Ralph: The run has started; /cancel-ralph stops it");
 	follow(run, resolve);
+}
+
+function whyNot(source: string, program: string | undefined): string | undefined {
+	if (memory().run) return "a run is running: /cancel-ralph stops it";
+	if (process.env.RALPH_RUN) return "this Pi is itself run by ralph, and does not start another run";
+	if (source.startsWith("-")) return `/ralph-run takes a task file or folder, not ${oneLine(source, 40)}`;
+	if (!program) return "/ralph-run needs the program ralph on the PATH or in RALPH_BIN";
+	return undefined;
 }
 
 function follow(run: RalphRun, ended: () => void): void {

@@ -139,7 +139,7 @@ class StateMistake extends Error {}
 /** Reads a state from its text. */
 export function parseState(text: string): StateReading {
 	try {
-		return { kind: "loop", state: readFields(text.replace(/\r\n/g, "\n")) };
+		return { kind: "loop", state: readFields(text) };
 	} catch (error) {
 		if (error instanceof StateMistake) return { kind: "corrupt", reason: error.message };
 		throw error;
@@ -147,9 +147,9 @@ export function parseState(text: string): StateReading {
 }
 
 function readFields(text: string): LoopState {
-	const parts = /^---\n([\s\S]*?\n)---\n\n?([\s\S]*)$/.exec(text);
+	const parts = /^---\r?\n([\s\S]*?\n)---\r?\n(?:\r?\n)?([\s\S]*)$/.exec(text);
 	if (!parts) throw new StateMistake("no front matter between two lines of ---");
-	const prompt = (parts[2] as string).replace(/\n$/, "");
+	const prompt = (parts[2] as string).replace(/\r?\n$/, "");
 	if (prompt.trim() === "") throw new StateMistake("no prompt below the front matter");
 	const fields = new FrontMatter(parts[1] as string);
 	const context = fields.text("context");
@@ -192,9 +192,9 @@ class FrontMatter {
 	private readonly values = new Map<string, unknown>();
 
 	constructor(text: string) {
-		for (const line of text.split("\n")) {
+		for (const line of text.split(/\r?\n/)) {
 			if (line.trim() === "" || line.startsWith("#")) continue;
-			const field = /^([a-z_]+):\s*(.*?)\s*$/.exec(line);
+			const field = /^([a-z_]+):\s*(.*?)\s*$/s.exec(line);
 			if (!field) throw new StateMistake(`the line ${JSON.stringify(line.slice(0, 80))} is no field`);
 			const [, name, value] = field as unknown as [string, string, string];
 			if (this.values.has(name)) throw new StateMistake(`${name} is there twice`);

@@ -81,6 +81,26 @@ fn a_promise_that_is_mentioned_does_not_count() {
     }
 }
 
+/// One line of the table that the integrations are held to as well.
+#[derive(Deserialize)]
+struct PromiseCase {
+    message: String,
+    promise: Option<String>,
+    why: String,
+}
+
+#[test]
+fn promises_are_as_the_table_of_all_integrations_says() {
+    let table = include_str!("../../../../integrations/promises.json");
+    let cases: Vec<PromiseCase> = serde_json::from_str(table).unwrap();
+    let made = cases.iter().filter(|case| case.promise.is_some()).count();
+    assert!(made > 10 && cases.len() - made > 10, "{made} of {}", cases.len());
+    for case in cases {
+        let found = read(&case.message).promise;
+        assert_eq!(found, case.promise, "{}: {:?}", case.why, case.message);
+    }
+}
+
 #[test]
 fn the_closing_block_is_read_and_hides_nothing_else() {
     let message = "Task US-001 complete\n<ralph>\nsummary: Added it\nlearnings:\n  - tests live in t/\nfollow_ups:\n  - title: Docs\n    description: Write them\n  - Just a title\nblocked:\n  - item: X\n    reason: no key\n</ralph>\n";
