@@ -173,7 +173,10 @@ function unknown(name: string): ArgumentMistake {
 }
 
 function nearest(name: string): string {
-	let best = FLAGS[0] as string;
+	const bare = name.slice(2);
+	// A part of a name is meant for it, however much is missing.
+	let best = FLAGS.find((flag) => bare.length > 2 && flag.includes(bare)) ?? (FLAGS[0] as string);
+	if (best.includes(bare)) return best;
 	for (const flag of FLAGS) {
 		if (distance(name, flag) < distance(name, best)) best = flag;
 	}

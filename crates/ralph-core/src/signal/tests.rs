@@ -94,7 +94,11 @@ fn promises_are_as_the_table_of_all_integrations_says() {
     let table = include_str!("../../../../integrations/promises.json");
     let cases: Vec<PromiseCase> = serde_json::from_str(table).unwrap();
     let made = cases.iter().filter(|case| case.promise.is_some()).count();
-    assert!(made > 10 && cases.len() - made > 10, "{made} of {}", cases.len());
+    assert!(
+        made > 10 && cases.len() - made > 10,
+        "{made} of {}",
+        cases.len()
+    );
     for case in cases {
         let found = read(&case.message).promise;
         assert_eq!(found, case.promise, "{}: {:?}", case.why, case.message);

@@ -1,0 +1,159 @@
+//! Pi without a person (print and JSON), and the package when it is installed.
+
+use std::process::Output;
+
+use ralph_testkit::agents;
+use serde_json::Value;
+
+use super::{PiRpc, PiScene};
+
+const THREE_FRESH: &str = r#"
+conversations:
+  - times: 2
+    turns: [{say: more}]
+  - turns: [{say: "Made it. <promise>DONE</promise>"}]
+"#;
+const THREE_SAME: &str = "conversations: [{turns: [{say: more}, {say: more}, {say: 'Made it. <promise>DONE</promise>'}]}]";
+
+#[track_caller]
+fn said(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    assert!(output.status.success(), "{output:?}");
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn print_mode_waits_for_the_end_of_the_loop() {
+    for (scenario, flag, lengths) in [
+        (THREE_FRESH, "", [1, 1, 1]),
+        (THREE_SAME, " --same-context", [1, 3, 5]),
+    ] {
+        let scene = PiScene::new(scenario);
+        let line = format!("/ralph-loop Build --completion-promise DONE{flag}");
+        let (out, err) = said(&scene.run(&["-p", &line]));
+        assert_eq!(out, "Made it. <promise>DONE</promise>\n", "{flag}");
+        assert_eq!(
+            err,
+            "Ralph: The loop is not recorded: there is no ralph on the PATH\n\
+             Ralph: Completion detected: <promise>DONE</promise>\n",
+            "{flag}"
+        );
+        assert_eq!(scene.lengths(), lengths, "{flag}");
+        assert!(!scene.state_file().exists());
+    }
+}
+
+#[test]
+fn json_mode_waits_for_the_end_of_the_loop() {
+    for (scenario, flag, lengths) in [
+        (THREE_FRESH, "", [1, 1, 1]),
+        (THREE_SAME, " --same-context", [1, 3, 5]),
+    ] {
+        let scene = PiScene::new(scenario);
+        let line = format!("/ralph-loop Build --completion-promise DONE{flag}");
+        let (out, err) = said(&scene.run(&["--mode", "json", &line]));
+        let events = out
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let settled = events
+            .filter(|event| event["type"] == "agent_settled")
+            .count();
+        assert_eq!(settled, 3, "{flag}");
+        assert!(
+            err.contains("Ralph: Completion detected: <promise>DONE</promise>\n"),
+            "{err}"
+        );
+        assert_eq!(scene.lengths(), lengths, "{flag}");
+    }
+}
+
+#[test]
+fn print_mode_says_what_is_wrong_with_a_command() {
+    let scene = PiScene::new("conversations: []");
+    let (out, err) = said(&scene.run(&["-p", "/ralph-loop Build --max-iteration 3"]));
+    assert_eq!(out, "");
+    assert!(
+        err.starts_with("Ralph: unknown flag --max-iteration: did you mean --max-iterations?"),
+        "{err}"
+    );
+    assert!(scene.model.requests().is_empty());
+}
+
+#[test]
+fn a_message_after_the_command_comes_after_the_loop() {
+    let scene = PiScene::new(
+        "conversations: [{when: 'and now', turns: [{say: later}]}, {times: 1, turns: [{say: more}]}, {turns: [{say: '<promise>DONE</promise>'}, {say: later}]}]",
+    );
+    let (out, _) = said(&scene.run(&[
+        "-p",
+        "/ralph-loop Build --completion-promise DONE",
+        "and now",
+    ]));
+    assert_eq!(out, "later\n");
+    assert_eq!(scene.model.requests().len(), 3);
+}
+
+#[test]
+fn the_package_works_when_it_is_installed_for_a_user_or_a_project() {
+    for (flags, approve) in [(&[][..], &[][..]), (&["-l"][..], &["--approve"][..])] {
+        let scene = PiScene::new(THREE_FRESH);
+        let package = PiScene::package();
+        let mut install = vec!["install", package.to_str().unwrap()];
+        install.extend(flags);
+        install.extend(approve);
+        let (out, err) = said(&scene.bare_pi(&install).output().unwrap());
+        assert!(
+            format!("{out}{err}").to_lowercase().contains("installed"),
+            "{out}{err}"
+        );
+        let mut args = vec!["--model", agents::PI_MODEL, "-p"];
+        args.extend(approve);
+        args.push("/ralph-loop Build --completion-promise DONE");
+        let (_, err) = said(&scene.bare_pi(&args).output().unwrap());
+        assert!(
+            err.contains("Ralph: Completion detected"),
+            "{flags:?}: {err}"
+        );
+        assert_eq!(scene.lengths(), [1, 1, 1], "{flags:?}");
+    }
+}
+
+#[test]
+fn a_package_that_is_loaded_twice_counts_once() {
+    let scene = PiScene::new(THREE_FRESH);
+    let package = PiScene::package();
+    said(
+        &scene
+            .bare_pi(&["install", package.to_str().unwrap()])
+            .output()
+            .unwrap(),
+    );
+    let copy = scene.path("copy");
+    for folder in ["extensions", "src"] {
+        std::fs::create_dir_all(copy.join(folder)).unwrap();
+        for file in std::fs::read_dir(package.join(folder)).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), copy.join(folder).join(file.file_name())).unwrap();
+        }
+    }
+    let copy = copy.join("extensions/ralph.ts");
+    let args = [
+        "--model",
+        agents::PI_MODEL,
+        "--mode",
+        "rpc",
+        "-e",
+        copy.to_str().unwrap(),
+    ];
+    let mut pi = PiRpc::start(scene.bare_pi(&args));
+    let commands = pi.command("get_commands")["data"]["commands"].clone();
+    let mut names = commands
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|command| command["name"].as_str().unwrap().to_owned());
+    let name = names.find(|name| name.starts_with("ralph-loop")).unwrap();
+    pi.prompt(&format!("/{name} Build --completion-promise DONE"));
+    pi.wait_to_hear("Completion detected");
+    assert_eq!(scene.lengths(), [1, 1, 1]);
+}
