@@ -72,6 +72,7 @@ export async function startLoop(pi: ExtensionAPI, ctx: ExtensionCommandContext, 
 		notes: [],
 		verifyText: undefined,
 		nextExpected: false,
+		ended: Promise.withResolvers(),
 	};
 	memory().loop = loop;
 	await begin(pi, ctx, loop);
@@ -215,7 +216,13 @@ export async function settle(pi: ExtensionAPI, ctx: ExtensionContext, aborted: b
 		return;
 	}
 	loop.nextExpected = true;
-	pi.sendUserMessage(`/${NEXT_COMMAND}`, { expandPromptTemplates: true });
+	pi.sendUserMessage(`/${nextCommand(pi)}`, { expandPromptTemplates: true });
+}
+
+/** Returns what the internal command is called: Pi numbers it where the package is installed twice. */
+function nextCommand(pi: ExtensionAPI): string {
+	const names = pi.getCommands().map((command) => command.name);
+	return names.find((name) => name === NEXT_COMMAND || name.startsWith(`${NEXT_COMMAND}:`)) ?? NEXT_COMMAND;
 }
 
 /** Ends an iteration and begins the next, in the command that Pi sent itself. */
@@ -334,6 +341,7 @@ async function end(ctx: ExtensionContext, loop: ActiveLoop, reason: EndReason, m
 	clearProgress(ctx);
 	if (message !== undefined) say(ctx, message, type);
 	await recordEnd(ctx, loop.state, reason);
+	loop.ended.resolve();
 }
 
 /** How a loop is cancelled: after its iteration, or at once. */
@@ -346,15 +354,17 @@ export async function cancelLoop(ctx: ExtensionContext, kind: CancelKind): Promi
 	const { iteration } = loop.state;
 	loop.cancelled = true;
 	if (current(ctx, loop).kind === "loop") deleteState(ctx.cwd);
-	const runs = loop.iteration !== undefined && !loop.nextExpected;
-	if (!runs || kind === "now") {
-		say(ctx, `Ralph: Cancelled in iteration ${iteration}`);
-		loop.stop.abort();
-		if (runs && loop.state.context !== "subagent") ctx.abort();
-	} else {
-		say(ctx, `Ralph: Cancelled: iteration ${iteration} is the last; /cancel-ralph now stops it too`);
-	}
 	clearProgress(ctx);
+	const runs = loop.iteration !== undefined && !loop.nextExpected;
+	if (runs && kind === "after_iteration") {
+		say(ctx, `Ralph: Cancelled: iteration ${iteration} is the last; /cancel-ralph now stops it too`);
+		return true;
+	}
+	say(ctx, `Ralph: Cancelled in iteration ${iteration}`);
+	loop.stop.abort();
+	// An agent of this session ends by itself; what else the loop waits for is ours to wait for.
+	if (runs && loop.state.context !== "subagent") ctx.abort();
+	else await loop.ended.promise;
 	return true;
 }
 

@@ -32,6 +32,8 @@ export interface ActiveLoop {
 	verifyText: string | undefined;
 	/** True from the end of an iteration until the internal command has taken it. */
 	nextExpected: boolean;
+	/** Kept when the loop has ended. */
+	ended: PromiseWithResolvers<void>;
 }
 
 export interface RalphMemory {

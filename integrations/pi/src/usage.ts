@@ -36,7 +36,7 @@ export function callOf(message: AssistantWords): ModelCall {
 		output: usage?.output ?? 0,
 		cacheRead: usage?.cacheRead ?? 0,
 		cacheWrite: usage?.cacheWrite ?? 0,
-		costUsd: usage?.cost?.total ?? 0,
+		costUsd: exact(usage?.cost?.total ?? 0),
 	};
 }
 
@@ -49,9 +49,13 @@ export function addCalls(totals: LoopTotals, calls: readonly ModelCall[]): LoopT
 		sum.cacheWrite += call.cacheWrite;
 		sum.costUsd += call.costUsd;
 	}
-	// Sums of fractions grow digits that nobody spent.
-	sum.costUsd = Math.round(sum.costUsd * 1e9) / 1e9;
+	sum.costUsd = exact(sum.costUsd);
 	return sum;
+}
+
+/** Sums of fractions grow digits that were never spent. */
+function exact(dollars: number): number {
+	return Math.round(dollars * 1e9) / 1e9;
 }
 
 export function noTotals(): LoopTotals {

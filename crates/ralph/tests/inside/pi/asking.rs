@@ -37,7 +37,7 @@ fn a_message_that_steers_goes_into_the_running_iteration() {
         with_it.map(|request| request.sequence).collect::<Vec<_>>(),
         [2]
     );
-    assert_eq!(scene.lengths(), [1, 3, 1]);
+    assert_eq!(scene.lengths(), [1, 4, 1]);
 }
 
 #[test]

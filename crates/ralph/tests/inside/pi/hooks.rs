@@ -58,7 +58,7 @@ conversations:
         usage: {input: 1000, output: 50, cache_read: 10, cache_write: 20}
       - say: more
   - times: 1
-    turns: [{say: never, faults: [{status: 401, message: bad key}]}]
+    turns: [{say: later, faults: [{status: 401, message: bad key}]}]
   - turns: [{say: "<promise>DONE</promise>"}]
 "#,
     );
@@ -66,11 +66,11 @@ conversations:
     let mut pi = scene.rpc();
     pi.prompt("/ralph-loop Build --completion-promise DONE --max-iterations 9");
     pi.wait_to_hear("Completion detected");
-    let all = wait_for_questions(&scene, 5);
+    let all = wait_for_questions(&scene, 6);
     let verbs: Vec<&str> = all.iter().map(|(verb, _)| verb.as_str()).collect();
     assert_eq!(
         verbs,
-        ["start", "iteration", "iteration", "iteration", "end"]
+        ["start", "iteration", "iteration", "iteration", "iteration", "end"]
     );
     let (_, start) = &all[0];
     assert!(start["session"].as_str().is_some_and(|id| !id.is_empty()));
@@ -104,7 +104,7 @@ conversations:
     );
     assert_eq!(all[2].1["outcome"], "error");
     assert!(all[2].1["error"].as_str().unwrap().contains("bad key"));
-    assert_eq!(all[4].1, json!({"loop": "loop-1", "reason": "promise"}));
+    assert_eq!(all[5].1, json!({"loop": "loop-1", "reason": "promise"}));
     let heard = pi.heard();
     assert!(
         !heard.iter().any(|text| text.contains("not recorded")),

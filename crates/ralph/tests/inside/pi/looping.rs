@@ -58,7 +58,7 @@ fn a_loop_runs_in_fresh_contexts_until_its_promise_is_made() {
     let statuses = pi.statuses();
     assert_eq!(statuses[0], "Ralph iteration: 1/10 · 0 tokens · $0.00");
     assert!(
-        statuses.contains(&"Ralph iteration: 2/10 · 1.2k tokens · $0.0044".to_owned()),
+        statuses.contains(&"Ralph iteration: 2/10 · 1.2k tokens · $0.0043".to_owned()),
         "{statuses:?}"
     );
     assert_eq!(statuses.last().unwrap(), "");

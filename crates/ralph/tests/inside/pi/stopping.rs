@@ -20,6 +20,7 @@ fn an_abort_stops_the_loop_and_leaves_nothing() {
     pi.wait_to_hear("Ralph: Stopped in iteration 1");
     assert!(!scene.state_file().exists());
     assert_eq!(pi.statuses().last().unwrap(), "");
+    pi.wait(|line| line["type"] == "agent_settled");
     // Nothing of it comes back with the next message.
     pi.prompt("hello");
     pi.wait(|line| line["type"] == "agent_settled");
