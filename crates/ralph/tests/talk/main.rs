@@ -11,6 +11,7 @@ mod interview;
 mod keys;
 mod panic;
 mod pi;
+mod pi_loop;
 mod refusing;
 mod screens;
 mod support;

@@ -70,7 +70,14 @@ conversations:
     let verbs: Vec<&str> = all.iter().map(|(verb, _)| verb.as_str()).collect();
     assert_eq!(
         verbs,
-        ["start", "iteration", "iteration", "iteration", "iteration", "end"]
+        [
+            "start",
+            "iteration",
+            "iteration",
+            "iteration",
+            "iteration",
+            "end"
+        ]
     );
     let (_, start) = &all[0];
     assert!(start["session"].as_str().is_some_and(|id| !id.is_empty()));
