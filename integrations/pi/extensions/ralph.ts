@@ -26,6 +26,7 @@ export default function ralph(pi: ExtensionAPI): void {
 		if (memory().claim?.session === session) return;
 		memory().claim = { session, instance };
 		memory().context = ctx;
+		memory().api = pi;
 		showRun();
 		if (event.reason === "startup") mentionStale(ctx);
 	});
@@ -36,6 +37,7 @@ export default function ralph(pi: ExtensionAPI): void {
 		if (event.reason === "quit") await endRunWithPi();
 		memory().claim = undefined;
 		memory().context = undefined;
+		memory().api = undefined;
 	});
 	pi.on("before_agent_start", (event) => {
 		const loop = memory().loop;

@@ -80,6 +80,9 @@ function read(raw: string): LoopArguments {
 			prompt.push(word);
 		}
 	}
+	if (given.has("--verify") && !given.has("--completion-promise")) {
+		throw new ArgumentMistake("--verify needs --completion-promise: it is the promise that is verified");
+	}
 	return {
 		prompt: promptOf(raw, prompt),
 		maxIterations: iterationsOf(given.get("--max-iterations")),

@@ -36,7 +36,11 @@ export function registerCommands(pi: ExtensionAPI): void {
 	});
 	pi.registerCommand("ralph-run", {
 		description: "Start ralph's own loop on a task file, and show its progress",
-		handler: async (args, ctx) => startRun(ctx, args),
+		handler: async (args, ctx) => {
+			const run = startRun(ctx, args);
+			// Without a person Pi would end with the command, and the run with it.
+			if (!ctx.hasUI) await run?.ended;
+		},
 	});
 	pi.registerCommand(NEXT_COMMAND, {
 		description: "Internal: Ralph sends it to itself between two iterations",

@@ -22,6 +22,8 @@ import { runSubagent } from "./subagent.ts";
 import { addCalls, noTotals, textOf } from "./usage.ts";
 import { clearProgress, showProgress } from "./view.ts";
 
+type ThinkingLevel = ReturnType<ExtensionAPI["getThinkingLevel"]>;
+
 /** The command that Pi sends itself between two iterations. */
 export const NEXT_COMMAND = "ralph-next";
 
@@ -30,9 +32,11 @@ export async function startLoop(pi: ExtensionAPI, ctx: ExtensionCommandContext, 
 	if (process.env.RALPH_RUN) {
 		return refuse(ctx, "this Pi is run by ralph, which has a loop of its own: no other is started inside it");
 	}
-	if (memory().loop?.cancelled) {
+	const running = memory().loop;
+	if (running?.cancelled) {
 		return refuse(ctx, "the last iteration of the cancelled loop still runs: wait for it, or /cancel-ralph now");
 	}
+	if (running) return refuse(ctx, `a loop is active (${nameOf(running.state)}): /cancel-ralph first`);
 	if (!ctx.isIdle()) return refuse(ctx, "Pi is working: wait for it, or stop it with Esc, and start the loop then");
 	if (!makeRoom(ctx)) return;
 	const journal = await recordStart(ctx, wanted);
@@ -85,12 +89,13 @@ function makeRoom(ctx: ExtensionContext): boolean {
 	if (reading.kind === "corrupt") {
 		say(ctx, `Ralph: ${STATE_FILE} could not be read (${reading.reason}), and is replaced`, "warning");
 	} else if (reading.state.active) {
-		const { owner, iteration, prompt } = reading.state;
-		const which = `iteration ${iteration} of ${JSON.stringify(oneLine(prompt, 60))}`;
+		const { owner } = reading.state;
+		const which = nameOf(reading.state);
 		switch (standingOf(owner)) {
 			case "mine":
-				refuse(ctx, `a loop is active (${which}): /cancel-ralph first`);
-				return false;
+				// This process has no loop, or it would have refused: the file could not be deleted at the end.
+				say(ctx, `Ralph: ${STATE_FILE} was left by a loop of this Pi (${which}), and is replaced`, "warning");
+				break;
 			case "alive":
 				refuse(ctx, `another Pi (process ${owner.pid}) has a loop in this folder (${which}): cancel it there first`);
 				return false;
@@ -102,8 +107,20 @@ function makeRoom(ctx: ExtensionContext): boolean {
 	return true;
 }
 
+function nameOf(state: LoopState): string {
+	return `iteration ${state.iteration} of ${JSON.stringify(oneLine(state.prompt, 60))}`;
+}
+
 /** Begins the iteration that the state names. */
 async function begin(pi: ExtensionAPI, ctx: ExtensionCommandContext, loop: ActiveLoop): Promise<void> {
+	try {
+		await beginIn(pi, ctx, loop);
+	} catch (error) {
+		await broken(memory().context ?? ctx, loop, error);
+	}
+}
+
+async function beginIn(pi: ExtensionAPI, ctx: ExtensionCommandContext, loop: ActiveLoop): Promise<void> {
 	switch (loop.state.context) {
 		case "fresh":
 			return beginFresh(ctx, loop);
@@ -119,6 +136,8 @@ async function begin(pi: ExtensionAPI, ctx: ExtensionCommandContext, loop: Activ
 async function beginFresh(ctx: ExtensionCommandContext, loop: ActiveLoop): Promise<void> {
 	const hasWords = ctx.sessionManager.getEntries().some((entry) => entry.type === "message");
 	const parentSession = hasWords ? ctx.sessionManager.getSessionFile() : undefined;
+	const { model } = ctx;
+	const thinking = memory().api?.getThinkingLevel();
 	memory().switching = true;
 	try {
 		const replaced = await ctx.newSession({
@@ -128,6 +147,7 @@ async function beginFresh(ctx: ExtensionCommandContext, loop: ActiveLoop): Promi
 				// Only the context of the new session works from here on.
 				loop.state = { ...loop.state, sessionId: fresh.sessionManager.getSessionId() };
 				writeState(fresh.cwd, loop.state);
+				await keepModel(fresh, model, thinking);
 				loop.iteration = newIteration(loop.state.iteration);
 				showProgress(fresh, loop);
 				const run = fresh.sendMessage(messageOf(loop), { triggerTurn: true }).catch((error) => broken(fresh, loop, error));
@@ -138,6 +158,14 @@ async function beginFresh(ctx: ExtensionCommandContext, loop: ActiveLoop): Promi
 	} finally {
 		memory().switching = false;
 	}
+}
+
+/** A new session begins with the model of the settings; the loop goes on with the one that the person chose. */
+async function keepModel(fresh: ExtensionContext, model: ExtensionContext["model"], thinking: ThinkingLevel | undefined): Promise<void> {
+	const api = memory().api;
+	if (!api || !model) return;
+	if (fresh.model?.provider !== model.provider || fresh.model.id !== model.id) await api.setModel(model);
+	if (thinking !== undefined && api.getThinkingLevel() !== thinking) api.setThinkingLevel(thinking);
 }
 
 async function beginInSession(pi: ExtensionAPI, ctx: ExtensionCommandContext, loop: ActiveLoop): Promise<void> {
@@ -164,7 +192,7 @@ function newIteration(iteration: number): RunningIteration {
 async function broken(ctx: ExtensionContext, loop: ActiveLoop, error: unknown): Promise<void> {
 	if (memory().loop !== loop) return;
 	const why = error instanceof Error ? error.message : String(error);
-	await end(ctx, loop, "failed", `Ralph: Stopped: Pi could not begin iteration ${loop.state.iteration}: ${oneLine(why, 300)}`, "error");
+	await end(ctx, loop, "failed", `Ralph: Stopped in iteration ${loop.state.iteration}: ${oneLine(why, 300)}`, "error");
 }
 
 /** Runs iterations in processes of their own, one after another, until the loop ends. */
@@ -193,7 +221,7 @@ async function delegate(pi: ExtensionAPI, ctx: ExtensionCommandContext, loop: Ac
 			if (memory().loop !== loop) return;
 			await memory().question;
 			const failure = ended.kind === "failed" ? ended.reason : undefined;
-			if (!(await conclude(ctx, loop, run, resultOf(run, ended.kind === "stopped", failure)))) return;
+			if (!(await concludeSafely(ctx, loop, run, resultOf(run, ended.kind === "stopped", failure)))) return;
 		}
 	} catch (error) {
 		// The session was replaced under it; its end has ended the loop.
@@ -212,7 +240,7 @@ export async function settle(pi: ExtensionAPI, ctx: ExtensionContext, aborted: b
 	await memory().question;
 	if (memory().loop !== loop) return;
 	if (aborted || loop.cancelled) {
-		await conclude(ctx, loop, run, resultOf(run, aborted, undefined));
+		await concludeSafely(ctx, loop, run, resultOf(run, aborted, undefined));
 		return;
 	}
 	loop.nextExpected = true;
@@ -234,7 +262,7 @@ export async function nextIteration(pi: ExtensionAPI, ctx: ExtensionCommandConte
 	const unlisten = stopOnEscape(ctx, loop);
 	let goesOn: boolean;
 	try {
-		goesOn = await conclude(ctx, loop, run, resultOf(run, false, undefined));
+		goesOn = await concludeSafely(ctx, loop, run, resultOf(run, false, undefined));
 	} finally {
 		unlisten();
 	}
@@ -248,6 +276,16 @@ function resultOf(run: RunningIteration, aborted: boolean, failure: string | und
 	const outcome: IterationOutcome = aborted ? "aborted" : failed === undefined ? "ok" : "error";
 	const promise = outcome === "ok" && last ? findPromise(textOf(last)) : null;
 	return { outcome, error: outcome === "error" ? oneLine(failed ?? "", 300) : null, promise };
+}
+
+/** The same, with an end for a loop whose file can't be written any more. */
+async function concludeSafely(ctx: ExtensionContext, loop: ActiveLoop, run: RunningIteration, result: IterationResult): Promise<boolean> {
+	try {
+		return await conclude(ctx, loop, run, result);
+	} catch (error) {
+		await broken(memory().context ?? ctx, loop, error);
+		return false;
+	}
 }
 
 /** Counts and records an iteration and decides. Returns true if the next one begins; its number is written then. */

@@ -3,7 +3,7 @@
  * new instance finds it. Nothing here outlives the process; what must is in the state file.
  */
 
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { RalphRun } from "./run.ts";
 import type { LoopState } from "./state.ts";
 import type { AssistantWords, ModelCall } from "./usage.ts";
@@ -44,8 +44,9 @@ export interface RalphMemory {
 	question: Promise<unknown> | undefined;
 	saidUnrecorded: boolean;
 	run: RalphRun | undefined;
-	/** The context of the session of now. */
+	/** The context of the session of now, and Pi as that session's instance knows it. */
 	context: ExtensionContext | undefined;
+	api: ExtensionAPI | undefined;
 	/** The instance that handles the events of a session: the package may be installed twice. */
 	claim: { session: string; instance: object } | undefined;
 }
@@ -61,6 +62,7 @@ export function memory(): RalphMemory {
 		saidUnrecorded: false,
 		run: undefined,
 		context: undefined,
+		api: undefined,
 		claim: undefined,
 	};
 	return all[KEY];

@@ -54,13 +54,13 @@ interface RunEvent {
 }
 
 /** Starts a run, or says why not. */
-export function startRun(ctx: ExtensionContext, args: string): void {
+export function startRun(ctx: ExtensionContext, args: string): RalphRun | undefined {
 	const source = args.trim().replace(/^(["'])(.*)\1$/s, "$2");
 	const program = findRalph();
 	const reason = whyNot(source, program);
 	if (reason !== undefined || program === undefined) {
 		refuse(ctx, reason ?? "");
-		return;
+		return undefined;
 	}
 	const child = spawn(program, ["run", "--json", ...(source === "" ? [] : [source])], {
 		cwd: ctx.cwd,
@@ -73,6 +73,7 @@ export function startRun(ctx: ExtensionContext, args: string): void {
 	show(run);
 	say(ctx, "Ralph: The run has started; /cancel-ralph stops it");
 	follow(run, resolve);
+	return run;
 }
 
 function whyNot(source: string, program: string | undefined): string | undefined {

@@ -32,22 +32,22 @@ test("switches choose context and verification", () => {
 	assert.equal(read("x --same-context").context, "same");
 	assert.equal(read("--subagent x").context, "subagent");
 	assert.equal(read("x").context, "fresh");
-	assert.equal(read("x --verify").verify, true);
+	assert.equal(read("x --verify --completion-promise DONE").verify, true);
 	assert.equal(read("x").maxIterations, 0);
 	assert.equal(read("x").completionPromise, null);
 });
 
 test("a prompt keeps its words, lines and inner quotes", () => {
 	assert.equal(read("Don't break the user's build").prompt, "Don't break the user's build");
-	assert.equal(read("First line\n\n  - second --verify").prompt, "First line\n\n  - second");
+	assert.equal(read("First line\n\n  - second --subagent").prompt, "First line\n\n  - second");
 	assert.equal(read('Say "hello world", then stop').prompt, 'Say "hello world", then stop');
 	assert.equal(read('Say "the --verify flag" out').prompt, 'Say "the --verify flag" out');
 	assert.equal(read('"a \\"quoted\\" word and C:\\\\x and \\n"').prompt, 'a "quoted" word and C:\\x and \\n');
 	assert.equal(read("'it\\'s one'").prompt, "it's one");
-	assert.equal(read("one --verify two").prompt, "one two");
+	assert.equal(read("one --subagent two").prompt, "one two");
 	assert.equal(read("größer ✅ --max-iterations 2").prompt, "größer ✅");
 	assert.equal(read("use -v and -x").prompt, "use -v and -x");
-	assert.equal(read("--verify -- --max-iterations is a flag").prompt, "--max-iterations is a flag");
+	assert.equal(read("--subagent -- --max-iterations is a flag").prompt, "--max-iterations is a flag");
 });
 
 test("a flag that is not known is an error that names the nearest", () => {
@@ -77,6 +77,7 @@ test("values that are missing or wrong are said to be so", () => {
 	}
 	assert.equal(mistake('x --completion-promise ""'), "--completion-promise is empty");
 	assert.match(mistake("x --completion-promise <promise>DONE</promise>"), /without <promise> around it/);
+	assert.match(mistake("x --verify"), /^--verify needs --completion-promise/);
 	assert.equal(mistake("x --verify=yes"), "--verify takes no value");
 	assert.equal(mistake("x --verify --verify"), "--verify is given twice");
 	assert.equal(mistake("x --same-context --subagent"), "--same-context and --subagent exclude each other");

@@ -217,7 +217,7 @@ fn what_ralph_refuses_is_not_started() {
     let mut scene = PiScene::new("conversations: []");
     scene.with_ralph("echo '{\"refused\":\"no verify command is configured\"}'");
     let mut pi = scene.rpc();
-    pi.prompt("/ralph-loop Build --verify");
+    pi.prompt("/ralph-loop Build --verify --completion-promise DONE");
     pi.wait_to_hear("Ralph: no verify command is configured");
     assert!(!scene.state_file().exists());
     assert!(scene.model.requests().is_empty());

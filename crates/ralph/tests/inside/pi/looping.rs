@@ -1,6 +1,6 @@
 //! The loop: iterations, contexts, promises, the limit, the state file, what is shown.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::PiScene;
 
@@ -202,6 +202,37 @@ fn a_conversation_before_the_loop_is_not_in_it_and_stays_its_parent() {
 }
 
 #[test]
+fn a_loop_is_not_started_over_a_person_s_own_work() {
+    let scene = PiScene::new("conversations: [{turns: [{say: one, hold: first}]}]");
+    let mut pi = scene.rpc();
+    pi.prompt("hello");
+    scene.model.wait_until_held("first", super::scene::LIMIT);
+    pi.prompt("/ralph-loop x");
+    pi.wait_to_hear("Ralph: Pi is working: wait for it, or stop it with Esc");
+    assert!(!scene.state_file().exists());
+}
+
+#[test]
+fn fresh_contexts_keep_the_model_that_the_person_chose() {
+    let scene = PiScene::new("conversations: [{turns: [{say: one}]}]");
+    let models = scene.path("home/pi-agent/models.json");
+    let mut known: Value = serde_json::from_slice(&std::fs::read(&models).unwrap()).unwrap();
+    let list = &mut known["providers"]["loop-anthropic"]["models"];
+    let mut second = list[0].clone();
+    second["id"] = "scripted-2".into();
+    list.as_array_mut().unwrap().push(second);
+    std::fs::write(&models, known.to_string()).unwrap();
+    let mut pi = scene.rpc();
+    pi.write(&json!({"id": "m", "type": "set_model", "provider": "loop-anthropic", "modelId": "scripted-2"}));
+    pi.wait(|line| line["id"] == "m" && line["success"] == true);
+    pi.prompt("/ralph-loop x --max-iterations 2");
+    pi.wait_to_hear("Max iterations (2) reached");
+    let requests = scene.model.requests();
+    let models: Vec<&str> = requests.iter().map(|request| request.model()).collect();
+    assert_eq!(models, ["scripted-2", "scripted-2"]);
+}
+
+#[test]
 fn help_and_status_are_there_without_a_loop() {
     let scene = PiScene::new("conversations: []");
     let mut pi = scene.rpc();
@@ -259,7 +290,7 @@ fn status_says_where_a_loop_is() {
         "{said}"
     );
     pi.prompt("/ralph-loop another one");
-    pi.wait_to_hear("Pi is working");
+    pi.wait_to_hear("Ralph: a loop is active (iteration 1 of \"x\"): /cancel-ralph first");
     scene.model.release("first");
     pi.wait_to_hear("Max iterations (2) reached");
 }

@@ -63,6 +63,20 @@ fn a_run_that_fails_says_why() {
 }
 
 #[test]
+fn print_mode_waits_for_the_end_of_a_run() {
+    let mut scene = PiScene::new("conversations: []");
+    scene.with_ralph(
+        "sleep 0.3; echo '{\"event\":\"loop_ended\",\"sentence\":\"all tasks are complete\"}'",
+    );
+    let output = scene.run(&["-p", "/ralph-run"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("Ralph: The run has ended: all tasks are complete\n"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_run_needs_ralph() {
     let scene = PiScene::new("conversations: []");
     let mut pi = scene.rpc();
