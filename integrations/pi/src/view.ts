@@ -39,7 +39,13 @@ export function stopTicking(): void {
 function draw(ctx: ExtensionContext, loop: ActiveLoop, doing: string): void {
 	const totals = addCalls(loop.state.totals, loop.iteration?.calls ?? []);
 	ctx.ui.setStatus(KEY, statusText(loop.state, totals));
-	ctx.ui.setWidget(KEY, widgetLines(loop.state, totals, new Date(), doing));
+	const lines = widgetLines(loop.state, totals, new Date(), doing);
+	ctx.ui.setWidget(KEY, ctx.mode === "tui" ? coloured(ctx, lines) : lines);
+}
+
+function coloured(ctx: ExtensionContext, [first = "", ...rest]: string[]): string[] {
+	const { theme } = ctx.ui;
+	return [theme.fg("accent", first), ...rest.map((line) => theme.fg("muted", line))];
 }
 
 /** The context of a session that was replaced throws, and there is nothing left to show then. */
