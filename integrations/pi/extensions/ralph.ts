@@ -54,12 +54,18 @@ export default function ralph(pi: ExtensionAPI): void {
 		if (!loop.cancelled) showProgress(ctx, loop);
 	});
 	pi.on("agent_settled", async (event, ctx) => {
-		if (isMine()) await settle(pi, ctx, event.aborted);
+		if (isMine()) await settle(pi, ctx, event.aborted ?? wasAborted());
 	});
 	pi.on("input", async (event, ctx) => {
 		if (isMine()) return takeMessage(pi, ctx, event);
 		return { action: "continue" };
 	});
+}
+
+/** A Pi before 1.1 does not say that a run was aborted; its last message does. */
+function wasAborted(): boolean {
+	const last = memory().loop?.iteration?.last;
+	return last?.stopReason === "aborted" || /\baborted\b/.test(last?.errorMessage ?? "");
 }
 
 /** A loop that was killed does not go on by itself; a person who could is told that it was there. */

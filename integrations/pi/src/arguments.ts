@@ -4,6 +4,8 @@
  * Never guesses: a flag that is not known is an error with the nearest one that is, and starts nothing.
  */
 
+import { collapse } from "./promise.ts";
+
 /** Everything that is sent to an agent has a cap. */
 export const MAX_PROMPT_BYTES = 256 * 1024;
 
@@ -240,7 +242,7 @@ function iterationsOf(value: string | undefined): number {
 
 function promiseOf(value: string | undefined): string | null {
 	if (value === undefined) return null;
-	const text = value.trim().replace(/\s+/g, " ");
+	const text = collapse(value);
 	if (text === "") throw new ArgumentMistake("--completion-promise is empty");
 	if (/<\/?promise>/.test(text)) {
 		throw new ArgumentMistake("--completion-promise takes the text alone, without <promise> around it");

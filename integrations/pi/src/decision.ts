@@ -4,6 +4,7 @@
  * The order is fixed: a person's stop, the limit, the promise, failures, and else the next iteration.
  */
 
+import { collapse } from "./promise.ts";
 import type { LoopState } from "./state.ts";
 
 /** A loop of which this many iterations in a row fail stops: what fails so often does not pass by itself. */
@@ -45,7 +46,8 @@ export function decide(state: LoopState, result: IterationResult): LoopDecision 
 	if (state.maxIterations > 0 && state.iteration >= state.maxIterations) {
 		return end("max_iterations", `Ralph: Max iterations (${state.maxIterations}) reached`);
 	}
-	if (result.promise !== null && result.promise === state.completionPromise) {
+	// A person may have edited the file.
+	if (result.promise !== null && state.completionPromise !== null && result.promise === collapse(state.completionPromise)) {
 		return state.verify ? { kind: "verify", promise: result.promise } : completion(result.promise);
 	}
 	if (state.errorsInRow >= MAX_ERRORS_IN_ROW) {

@@ -22,9 +22,16 @@ export function duration(milliseconds: number): string {
 	return `${Math.floor(minutes / 60)}h ${two(minutes % 60)}m`;
 }
 
+/** Foreign text without anything that a terminal would act on; lines and tabs stay. */
+export function plainText(text: string): string {
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
+	const uncoloured = text.replace(/\u001b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))/g, "");
+	return uncoloured.replace(/\r\n/g, "\n").replace(/(?![\n\t])\p{Cc}/gu, "");
+}
+
 /** One line of foreign text, without anything that a terminal would act on, and not too long. */
 export function oneLine(text: string, most = 160): string {
-	const plain = text
+	const plain = plainText(text)
 		.replace(/\p{C}+/gu, " ")
 		.replace(/\p{White_Space}+/gu, " ")
 		.trim();

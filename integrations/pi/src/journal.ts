@@ -7,7 +7,7 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { LoopArguments } from "./arguments.ts";
 import { askRalph, findRalph } from "./binary.ts";
 import type { EndReason, IterationResult } from "./decision.ts";
-import { oneLine } from "./figures.ts";
+import { oneLine, plainText } from "./figures.ts";
 import { memory, type RunningIteration } from "./memory.ts";
 import { say } from "./say.ts";
 import type { LoopState } from "./state.ts";
@@ -86,9 +86,9 @@ export async function verify(ctx: ExtensionContext, state: LoopState, signal: Ab
 	const program = findRalph();
 	if (!program) return { passed: false, text: "the program ralph is gone, so nothing could be verified" };
 	const answer = await askRalph({ program, cwd: ctx.cwd, verb: "verify", body: { loop: state.loopId }, timeoutMs: 0, signal });
-	if (!answer.ok) return { passed: false, text: tail(answer.reason) };
+	if (!answer.ok) return { passed: false, text: tail(plainText(answer.reason)) };
 	const text = typeof answer.value.text === "string" ? answer.value.text : "";
-	return { passed: answer.value.passed === true, text: tail(text) };
+	return { passed: answer.value.passed === true, text: tail(plainText(text)) };
 }
 
 /** The end of a text, as much of it as may be sent. */

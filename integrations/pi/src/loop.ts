@@ -208,7 +208,7 @@ async function delegate(pi: ExtensionAPI, ctx: ExtensionCommandContext, loop: Ac
 			const ended = await runSubagent({
 				cwd: ctx.cwd,
 				prompt: message.content,
-				model: ctx.model ? `${ctx.model.provider}/${ctx.model.id}` : undefined,
+				options: inherited(pi, ctx),
 				systemPrompt: promiseRule(loop.state.completionPromise),
 				signal: loop.stop.signal,
 				onMessage: (call, toolCalls, words) => {
@@ -229,6 +229,12 @@ async function delegate(pi: ExtensionAPI, ctx: ExtensionCommandContext, loop: Ac
 	} finally {
 		unlisten();
 	}
+}
+
+/** The options by which another Pi works as this one does. */
+function inherited(pi: ExtensionAPI, ctx: ExtensionContext): string[] {
+	const model = ctx.model ? ["--model", `${ctx.model.provider}/${ctx.model.id}`] : [];
+	return [...model, "--thinking", pi.getThinkingLevel(), ctx.isProjectTrusted() ? "--approve" : "--no-approve"];
 }
 
 /** Takes the end of an agent's run. */

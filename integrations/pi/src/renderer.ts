@@ -2,6 +2,7 @@
 
 import type { ExtensionAPI, Theme } from "@earendil-works/pi-coding-agent";
 import { Box, Text } from "@earendil-works/pi-tui";
+import { plainText } from "./figures.ts";
 
 export const MESSAGE_TYPE = "ralph-loop";
 
@@ -26,7 +27,7 @@ export function registerRenderers(pi: ExtensionAPI): void {
 function drawn(details: IterationDetails | undefined, text: string, expanded: boolean, pad: number, theme: Theme): Box {
 	const most = details?.maxIterations ? `/${details.maxIterations}` : "";
 	const title = theme.fg("accent", theme.bold(`Ralph iteration ${details?.iteration ?? "?"}${most}`));
-	const lines = text.split("\n");
+	const lines = plainText(text).split("\n");
 	const shown = expanded ? lines : lines.slice(0, FOLDED_LINES);
 	if (shown.length < lines.length) shown.push(theme.fg("muted", `… ${lines.length - shown.length} more lines`));
 	const box = new Box(pad, 1, (t: string) => theme.bg("customMessageBg", t));

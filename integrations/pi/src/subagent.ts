@@ -14,8 +14,8 @@ const MAX_LINE_CHARS = 64 * 1024 * 1024;
 export interface SubagentJob {
 	cwd: string;
 	prompt: string;
-	/** `provider/id`; Pi's own choice without it. */
-	model: string | undefined;
+	/** What of this Pi holds for it too: model, thinking, trust. */
+	options: string[];
 	systemPrompt: string | undefined;
 	signal: AbortSignal;
 	/** Called for each answer of the model. */
@@ -27,7 +27,7 @@ export type SubagentEnd = { kind: "settled" } | { kind: "stopped" } | { kind: "f
 export function runSubagent(job: SubagentJob): Promise<SubagentEnd> {
 	const { promise, resolve } = Promise.withResolvers<SubagentEnd>();
 	const args = ["--mode", "json", "--no-session", "--no-extensions"];
-	if (job.model) args.push("--model", job.model);
+	args.push(...job.options);
 	if (job.systemPrompt) args.push("--append-system-prompt", job.systemPrompt);
 	const { program, before } = piInvocation();
 	const child = spawn(program, [...before, ...args], { cwd: job.cwd, stdio: ["pipe", "pipe", "pipe"] });
@@ -69,7 +69,7 @@ export function runSubagent(job: SubagentJob): Promise<SubagentEnd> {
 /** Returns how this very Pi is started: by a script that a runtime runs, or as a program of its own. */
 function piInvocation(): { program: string; before: string[] } {
 	const script = process.argv[1];
-	if (script && !script.startsWith("/$bunfs/root/") && existsSync(script)) return { program: process.execPath, before: [script] };
+	if (script && !script.startsWith("/$bunfs/") && existsSync(script)) return { program: process.execPath, before: [script] };
 	const isRuntime = /^(node|bun)(\.exe)?$/i.test(basename(process.execPath));
 	return { program: isRuntime ? "pi" : process.execPath, before: [] };
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dollars, duration, oneLine, tokenCount } from "../src/figures.ts";
+import { dollars, duration, oneLine, plainText, tokenCount } from "../src/figures.ts";
 import { statusText, widgetLines } from "../src/progress.ts";
 import { newProgress, runLines, takeEvent } from "../src/run.ts";
 import type { LoopState } from "../src/state.ts";
@@ -37,7 +37,7 @@ test("the widget says more, and shows no control characters", () => {
 	assert.deepEqual(widgetLines(STATE, TOTALS, now, "running"), [
 		"Ralph loop · iteration 2/5 · 1m 05s · 3.1k tokens · $0.0123 · running",
 		"  until <promise>DONE</promise> · a fresh context each iteration · verified",
-		"  errors: 2, 1 in a row, last: 500 [31mred second line",
+		"  errors: 2, 1 in a row, last: 500 red second line",
 		"  /cancel-ralph stops after this iteration, /cancel-ralph now or Esc at once",
 	]);
 });
@@ -46,7 +46,8 @@ test("figures are short", () => {
 	assert.deepEqual([999, 1000, 999_949, 999_950, 2_500_000].map(tokenCount), ["999", "1.0k", "999.9k", "1.0M", "2.5M"]);
 	assert.deepEqual([0, 0.004, 0.1, 12.345].map(dollars), ["$0.00", "$0.0040", "$0.10", "$12.35"]);
 	assert.deepEqual([0, 59_999, 60_000, 3_723_000].map(duration), ["0s", "59s", "1m 00s", "1h 02m"]);
-	assert.equal(oneLine("a\n\tb\u0007c", 10), "a b c");
+	assert.equal(oneLine("a\n\tb\u0007c", 10), "a bc");
+	assert.equal(plainText("\u001b[1;31mred\u001b[0m\r\n\tx\u0000\u001b]0;title\u0007y \u001b[2Jz"), "red\n\txy z");
 	assert.equal(oneLine("✅✅✅✅", 3), "✅✅…");
 });
 

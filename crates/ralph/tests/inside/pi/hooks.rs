@@ -13,7 +13,7 @@ case "$2" in
   start) echo '{"loop":"loop-1"}' ;;
   verify)
     if [ -e "$NOTES/once" ]; then echo '{"passed":true,"text":""}'
-    else touch "$NOTES/once"; echo '{"passed":false,"text":"cargo test failed:\n1 test of 2 fails"}'; fi ;;
+    else touch "$NOTES/once"; echo '{"passed":false,"text":"\u001b[31mcargo test failed:\u001b[0m\n1 test of 2 fails"}'; fi ;;
   *) echo '{"recorded":true}' ;;
 esac
 "#;

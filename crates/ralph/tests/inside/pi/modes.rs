@@ -1,10 +1,11 @@
 //! Pi without a person (print and JSON), and the package when it is installed.
 
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use ralph_testkit::agents;
 use serde_json::Value;
 
+use super::scene::LIMIT;
 use super::{PiRpc, PiScene};
 
 const THREE_FRESH: &str = r#"
@@ -65,6 +66,31 @@ fn json_mode_waits_for_the_end_of_the_loop() {
         );
         assert_eq!(scene.lengths(), lengths, "{flag}");
     }
+}
+
+#[test]
+fn a_loop_in_print_mode_that_is_terminated_leaves_nothing() {
+    let scene = PiScene::new("conversations: [{turns: [{say: one, hold: first}]}]");
+    let mut command = scene.pi(&["-p", "/ralph-loop x"]);
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    scene.model.wait_until_held("first", LIMIT);
+    assert!(scene.state_file().exists());
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert!(!scene.state_file().exists());
+}
+
+#[test]
+fn a_folder_that_cannot_take_the_state_is_named() {
+    let scene = PiScene::new("conversations: []");
+    std::fs::write(scene.repo().join(".pi"), "a file").unwrap();
+    let (_, err) = said(&scene.run(&["-p", "/ralph-loop x"]));
+    assert!(
+        err.contains("Ralph: .pi/ralph-loop.local.md can't be written: "),
+        "{err}"
+    );
+    assert!(scene.model.requests().is_empty());
 }
 
 #[test]
