@@ -51,7 +51,7 @@ export default function ralph(pi: ExtensionAPI): void {
 		loop.iteration.calls.push(callOf(event.message));
 		loop.iteration.toolCalls += toolCallsOf(event.message);
 		loop.iteration.last = event.message;
-		if (!loop.cancelled) showProgress(ctx, loop);
+		showProgress(ctx, loop);
 	});
 	pi.on("agent_settled", async (event, ctx) => {
 		if (isMine()) await settle(pi, ctx, event.aborted ?? wasAborted());

@@ -43,6 +43,8 @@ export interface RalphMemory {
 	/** Settled when no question to the person is open. */
 	question: Promise<unknown> | undefined;
 	saidUnrecorded: boolean;
+	/** Redraws the progress each second. */
+	ticking: NodeJS.Timeout | undefined;
 	run: RalphRun | undefined;
 	/** The context of the session of now, and Pi as that session's instance knows it. */
 	context: ExtensionContext | undefined;
@@ -60,6 +62,7 @@ export function memory(): RalphMemory {
 		switching: false,
 		question: undefined,
 		saidUnrecorded: false,
+		ticking: undefined,
 		run: undefined,
 		context: undefined,
 		api: undefined,

@@ -20,9 +20,13 @@ export async function takeMessage(pi: ExtensionAPI, ctx: ExtensionContext, event
 	}
 	const asked = ctx.ui.select(`Ralph loop active (iteration ${loop.state.iteration}). What about your message?`, [STEER, STOP, DISCARD]);
 	const closed = asked.catch(() => undefined);
-	memory().question = closed;
+	// Another message may be asked about already.
+	const open = Promise.all([memory().question, closed]);
+	memory().question = open;
 	const choice = await closed;
-	if (memory().question === closed) memory().question = undefined;
+	void open.then(() => {
+		if (memory().question === open) memory().question = undefined;
+	});
 	switch (choice) {
 		case STEER:
 			if (memory().loop === loop && !loop.cancelled) steer(pi, ctx, event);

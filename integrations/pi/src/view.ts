@@ -7,20 +7,18 @@ import { addCalls } from "./usage.ts";
 
 const KEY = "ralph";
 
-let ticking: NodeJS.Timeout | undefined;
-
 /** Shows where the loop is. In the terminal the elapsed time goes on by itself. */
 export function showProgress(ctx: ExtensionContext, loop: ActiveLoop, doing = "running"): void {
+	stopTicking();
+	if (loop.cancelled) return;
 	draw(ctx, loop, doing);
-	clearInterval(ticking);
 	if (ctx.mode !== "tui") return;
-	ticking = setInterval(() => {
+	memory().ticking = setInterval(() => {
 		// Pi may have replaced the session since.
 		const current = memory().context;
 		if (current && memory().loop === loop) attempt(() => draw(current, loop, doing));
-		else clearInterval(ticking);
-	}, 1000);
-	ticking.unref();
+		else stopTicking();
+	}, 1000).unref();
 }
 
 export function clearProgress(ctx: ExtensionContext): void {
@@ -32,8 +30,8 @@ export function clearProgress(ctx: ExtensionContext): void {
 }
 
 export function stopTicking(): void {
-	clearInterval(ticking);
-	ticking = undefined;
+	clearInterval(memory().ticking);
+	memory().ticking = undefined;
 }
 
 function draw(ctx: ExtensionContext, loop: ActiveLoop, doing: string): void {
