@@ -2,7 +2,10 @@
 
 import { spawn } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
+
+/** `ralph install pi` puts the path of the program here where the PATH does not lead to it. */
+const DEFAULT_PROGRAM = "ralph";
 
 /** An answer that is longer is none. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -12,6 +15,7 @@ export type RalphAnswer = { ok: true; value: Record<string, unknown> } | { ok: f
 /** Finds the program by `RALPH_BIN`, else on the path. */
 export function findRalph(env: NodeJS.ProcessEnv = process.env): string | undefined {
 	if (env.RALPH_BIN) return isProgram(env.RALPH_BIN) ? env.RALPH_BIN : undefined;
+	if (isAbsolute(DEFAULT_PROGRAM) && isProgram(DEFAULT_PROGRAM)) return DEFAULT_PROGRAM;
 	const name = process.platform === "win32" ? "ralph.exe" : "ralph";
 	const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
 	return folders.map((folder) => join(folder, name)).find(isProgram);

@@ -17,6 +17,9 @@ named! {
     }
 }
 
+/// The dashes that people and editors write before a flag.
+const DASHES: [char; 3] = ['-', '–', '—'];
+
 /// A loop as a person asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopArguments {
@@ -45,6 +48,8 @@ pub enum ArgumentError {
     Value { flag: LoopFlag, value: String },
     #[error("--max-iterations needs a whole number, 0 for no limit, and has {value:?}")]
     Number { value: String },
+    #[error("--verify needs --completion-promise: it is the promise that is verified")]
+    NothingToVerify,
     #[error("--completion-promise: {0}")]
     Promise(#[from] crate::goal::BadGoal),
 }
@@ -63,6 +68,9 @@ impl LoopArguments {
         let mut seen = Vec::new();
         let mut kept_to = 0;
         while let Some(word) = rest.next() {
+            if !word.is_quoted && is_nearly_flag(word.raw, known) {
+                return Err(unknown(word.raw, known));
+            }
             if word.is_quoted || !word.raw.starts_with("--") {
                 continue;
             }
@@ -108,21 +116,39 @@ impl LoopArguments {
         if arguments.prompt.trim().is_empty() {
             return Err(ArgumentError::NoPrompt);
         }
+        if arguments.verify && arguments.completion_promise.is_none() {
+            return Err(ArgumentError::NothingToVerify);
+        }
         Ok(arguments)
     }
 }
 
 fn flag(word: &str, known: &[LoopFlag]) -> Result<LoopFlag, ArgumentError> {
-    let name = word.split_once('=').map_or(word, |(name, _)| name);
-    let found = LoopFlag::from_word(name).filter(|flag| known.contains(flag));
-    found.ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|flag| flag.as_str()).collect();
-        let near = did_you_mean(name, &names);
-        ArgumentError::Unknown {
-            flag: name.to_owned(),
-            near: near.map_or_else(String::new, |near| format!("; did you mean {near}?")),
-        }
-    })
+    let found = LoopFlag::from_word(name_of(word)).filter(|flag| known.contains(flag));
+    found.ok_or_else(|| unknown(word, known))
+}
+
+/// The word up to its value.
+fn name_of(word: &str) -> &str {
+    word.split_once('=').map_or(word, |(name, _)| name)
+}
+
+/// Tells whether a word is a flag with the wrong dashes: `-verify`, or what an editor made of `--`.
+fn is_nearly_flag(word: &str, known: &[LoopFlag]) -> bool {
+    let bare = name_of(word).trim_start_matches(DASHES);
+    let has_dashes = bare.len() < name_of(word).len();
+    has_dashes && !word.starts_with("--") && known.iter().any(|flag| flag.as_str()[2..] == *bare)
+}
+
+fn unknown(word: &str, known: &[LoopFlag]) -> ArgumentError {
+    let name = name_of(word);
+    let names: Vec<&str> = known.iter().map(|flag| flag.as_str()).collect();
+    let meant = format!("--{}", name.trim_start_matches(DASHES));
+    let near = did_you_mean(&meant, &names);
+    ArgumentError::Unknown {
+        flag: name.to_owned(),
+        near: near.map_or_else(String::new, |near| format!("; did you mean {near}?")),
+    }
 }
 
 /// One word, or one text in quotes, which may hold blanks.

@@ -116,7 +116,13 @@ fn arguments_are_flags_and_a_prompt_as_it_was_typed() {
             false,
         ),
         ("--max-iterations=5 Build it", "Build it", 5, None, false),
-        ("Build --verify it", "Build it", 0, None, true),
+        (
+            "Build --verify it --completion-promise D",
+            "Build it",
+            0,
+            Some("D"),
+            true,
+        ),
         (
             "Build it --completion-promise DONE",
             "Build it",
@@ -153,10 +159,10 @@ fn arguments_are_flags_and_a_prompt_as_it_was_typed() {
             false,
         ),
         (
-            "Line one\nline two --verify",
+            "Line one\nline two --verify --completion-promise D",
             "Line one\nline two",
             0,
-            None,
+            Some("D"),
             true,
         ),
     ];
@@ -207,6 +213,18 @@ fn a_wrong_flag_is_an_error_and_never_a_part_of_the_prompt() {
             "--verify takes no value, and has \"yes\"",
         ),
         ("Build it --verify --verify", "--verify is given twice"),
+        (
+            "Build it --verify",
+            "--verify needs --completion-promise: it is the promise that is verified",
+        ),
+        (
+            "Build it —verify",
+            "—verify is not a flag of /ralph-loop; did you mean --verify?",
+        ),
+        (
+            "Build it -max-iterations 3",
+            "-max-iterations is not a flag of /ralph-loop; did you mean --max-iterations?",
+        ),
         (
             "Build it --completion-promise \"\"",
             "--completion-promise: a promise needs at least one word",

@@ -29,4 +29,30 @@ pub(super) const CLAUDE_FILES: &[EmbeddedFile] = embedded!("claude":
     "skills/token-status/SKILL.md",
 );
 
-pub(super) const PI_FILES: &[EmbeddedFile] = &[];
+pub(super) const PI_FILES: &[EmbeddedFile] = embedded!("pi":
+    "README.md",
+    "extensions/ralph.ts",
+    "package.json",
+    "src/arguments.ts",
+    "src/binary.ts",
+    "src/commands.ts",
+    "src/decision.ts",
+    "src/figures.ts",
+    "src/git.ts",
+    "src/help.ts",
+    "src/journal.ts",
+    "src/loop.ts",
+    "src/memory.ts",
+    "src/message.ts",
+    "src/owner.ts",
+    "src/progress.ts",
+    "src/promise.ts",
+    "src/prompt.ts",
+    "src/renderer.ts",
+    "src/run.ts",
+    "src/say.ts",
+    "src/state.ts",
+    "src/subagent.ts",
+    "src/usage.ts",
+    "src/view.ts",
+);

@@ -42,21 +42,41 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
 
 /// The folder that an agent loads, for the user and for a project, and a file that is in it.
 const PLACES: [(&str, &str, &str, &str); 2] = [
-    ("claude", ".claude/skills/ralph", ".claude/skills/ralph", "hooks/hooks.json"),
-    ("pi", ".pi/agent/extensions/ralph", ".pi/extensions/ralph", "package.json"),
+    (
+        "claude",
+        ".claude/skills/ralph",
+        ".claude/skills/ralph",
+        "hooks/hooks.json",
+    ),
+    (
+        "pi",
+        ".pi/agent/extensions/ralph",
+        ".pi/extensions/ralph",
+        "package.json",
+    ),
 ];
 
 #[test]
 fn what_install_wrote_is_taken_away_and_all_else_stays_byte_for_byte() {
     for (agent, of_user, of_project, file) in PLACES {
-        for (scope, with_settings) in [("", false), ("", true), ("--project", false), ("--project", true)] {
+        for (scope, with_settings) in [
+            ("", false),
+            ("", true),
+            ("--project", false),
+            ("--project", true),
+        ] {
             let repo = TestRepo::new();
             let (top, folder) = match scope {
                 "" => (repo.home(), repo.home().join(of_user)),
                 _ => (repo.root().to_owned(), repo.root().join(of_project)),
             };
             if with_settings {
-                let settings = folder.parent().unwrap().parent().unwrap().join("settings.json");
+                let settings = folder
+                    .parent()
+                    .unwrap()
+                    .parent()
+                    .unwrap()
+                    .join("settings.json");
                 fs::create_dir_all(settings.parent().unwrap()).unwrap();
                 fs::write(settings, "{ \"model\":\t\"x\" , // mine\n}").unwrap();
                 let own = folder.parent().unwrap().join("mine/SKILL.md");
@@ -64,7 +84,10 @@ fn what_install_wrote_is_taken_away_and_all_else_stays_byte_for_byte() {
                 fs::write(own, "mine\n").unwrap();
             }
             let before = everything(&top);
-            let args: Vec<&str> = ["install", agent, scope].into_iter().filter(|a| !a.is_empty()).collect();
+            let args: Vec<&str> = ["install", agent, scope]
+                .into_iter()
+                .filter(|a| !a.is_empty())
+                .collect();
             let said = text(&ralph(&repo, &args), 0);
             assert!(said.starts_with("installed into "), "{said}");
             assert!(said.contains("no settings were changed"), "{said}");
@@ -90,6 +113,33 @@ fn what_install_wrote_is_taken_away_and_all_else_stays_byte_for_byte() {
     }
 }
 
+/// Files of the folders that are for their development.
+const NOT_SHIPPED: [&str; 3] = ["tests", "biome.json", "tsconfig.json"];
+
+#[test]
+fn every_file_of_the_plugin_and_the_package_is_installed() {
+    for (agent, of_user, _, _) in PLACES {
+        let repo = TestRepo::new();
+        text(&ralph(&repo, &["install", agent]), 0);
+        let folder = repo.home().join(of_user);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../integrations")
+            .join(agent);
+        let names = |folder: &Path| -> Vec<PathBuf> {
+            let files = everything(folder)
+                .into_iter()
+                .filter(|(_, bytes)| bytes.is_some());
+            let names = files.map(|(path, _)| path.strip_prefix(folder).unwrap().to_owned());
+            let is_shipped = |path: &PathBuf| {
+                let first = path.iter().next().unwrap().to_str().unwrap();
+                !NOT_SHIPPED.contains(&first) && first != ".ralph-installed.json"
+            };
+            names.filter(is_shipped).collect()
+        };
+        assert_eq!(names(&folder), names(&source), "{agent}");
+    }
+}
+
 #[test]
 fn a_file_that_a_person_changed_is_left_and_named() {
     for (agent, of_user, _, file) in PLACES {
@@ -98,10 +148,16 @@ fn a_file_that_a_person_changed_is_left_and_named() {
         let folder = repo.home().join(of_user);
         fs::write(folder.join(file), "mine\n").unwrap();
         let said = text(&ralph(&repo, &["install", agent]), 0);
-        assert!(said.contains(&format!("left as it is, as it was changed by hand: {file}")), "{said}");
+        assert!(
+            said.contains(&format!("left as it is, as it was changed by hand: {file}")),
+            "{said}"
+        );
         assert_eq!(fs::read_to_string(folder.join(file)).unwrap(), "mine\n");
         let said = text(&ralph(&repo, &["uninstall", agent]), 0);
-        assert!(said.contains(&format!("left, as it was changed by hand: {file}")), "{said}");
+        assert!(
+            said.contains(&format!("left, as it was changed by hand: {file}")),
+            "{said}"
+        );
         let left = everything(&folder);
         let files: Vec<_> = left.iter().filter(|(_, bytes)| bytes.is_some()).collect();
         assert_eq!(files.len(), 1, "{left:?}");
@@ -114,7 +170,8 @@ fn an_older_version_is_replaced_and_a_file_that_is_no_more_is_removed() {
     text(&ralph(&repo, &["install", "claude"]), 0);
     let folder = repo.home().join(".claude/skills/ralph");
     let manifest = folder.join(".ralph-installed.json");
-    let mut known: serde_json::Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    let mut known: serde_json::Value =
+        serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
     fs::write(folder.join("gone.md"), "").unwrap();
     // SHA-256 of nothing.
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -124,7 +181,10 @@ fn an_older_version_is_replaced_and_a_file_that_is_no_more_is_removed() {
     fs::write(&manifest, known.to_string()).unwrap();
     let said = text(&ralph(&repo, &["install", "claude"]), 0);
     assert!(said.contains("(1 files written)"), "{said}");
-    assert!(said.contains("removed gone.md, which this version does not have"), "{said}");
+    assert!(
+        said.contains("removed gone.md, which this version does not have"),
+        "{said}"
+    );
     assert!(!folder.join("gone.md").exists());
     assert_ne!(fs::read(folder.join("README.md")).unwrap(), b"");
 }
@@ -136,8 +196,14 @@ fn a_folder_of_somebody_else_is_refused_by_name() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("SKILL.md"), "mine\n").unwrap();
     let said = text(&ralph(&repo, &["install", "claude"]), 2);
-    assert!(said.contains("skills/ralph is there already, and `ralph install` did not make it"), "{said}");
-    assert_eq!(fs::read_to_string(folder.join("SKILL.md")).unwrap(), "mine\n");
+    assert!(
+        said.contains("skills/ralph is there already, and `ralph install` did not make it"),
+        "{said}"
+    );
+    assert_eq!(
+        fs::read_to_string(folder.join("SKILL.md")).unwrap(),
+        "mine\n"
+    );
     assert!(text(&ralph(&repo, &["uninstall", "claude"]), 0).starts_with("nothing to remove"));
     let said = text(&ralph(&repo, &["install", "cursor"]), 2);
     assert!(said.contains("possible values: claude, pi"), "{said}");
@@ -148,7 +214,9 @@ fn hooks_start_this_program_where_the_path_has_no_ralph() {
     let repo = TestRepo::new();
     text(&ralph(&repo, &["install", "claude"]), 0);
     let hooks = repo.home().join(".claude/skills/ralph/hooks/hooks.json");
-    let program = Path::new(env!("CARGO_BIN_EXE_ralph")).canonicalize().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_ralph"))
+        .canonicalize()
+        .unwrap();
     let expected = format!("\"{} hook stop\"", program.display());
     assert!(fs::read_to_string(&hooks).unwrap().contains(&expected));
 
@@ -157,7 +225,15 @@ fn hooks_start_this_program_where_the_path_has_no_ralph() {
     std::os::unix::fs::symlink(&program, bin.join("ralph")).unwrap();
     let mut command = repo.command(&program);
     let path = format!("{}:/usr/bin:/bin", bin.display());
-    let output = command.args(["install", "claude"]).env("PATH", path).output().unwrap();
+    let output = command
+        .args(["install", "claude"])
+        .env("PATH", path)
+        .output()
+        .unwrap();
     text(&output, 0);
-    assert!(fs::read_to_string(&hooks).unwrap().contains("\"ralph hook stop\""));
+    assert!(
+        fs::read_to_string(&hooks)
+            .unwrap()
+            .contains("\"ralph hook stop\"")
+    );
 }

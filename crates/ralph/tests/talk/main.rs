@@ -5,6 +5,7 @@
 mod answering;
 mod choosing;
 mod claude;
+mod claude_loop;
 mod hand_over;
 mod health;
 mod interview;

@@ -94,7 +94,7 @@ fn wrong_arguments_are_refused_by_name_and_no_model_is_asked() {
             "Ralph: --max-iterations needs a whole number",
         ),
         (
-            "/ralph-loop Build it --verify",
+            "/ralph-loop Build it --verify --completion-promise DONE",
             "Ralph: --verify needs commands: set `verification.commands` in ralph.yaml",
         ),
         (

@@ -3,7 +3,6 @@
 use super::PiScene;
 
 #[test]
-#[ignore = "the program has no hooks yet"]
 fn the_real_ralph_records_a_loop() {
     let mut scene = PiScene::new(
         "conversations: [{times: 1, turns: [{say: more}]}, {turns: [{say: '<promise>DONE</promise>'}]}]",
@@ -17,10 +16,16 @@ fn the_real_ralph_records_a_loop() {
         !heard.iter().any(|text| text.contains("ot recorded")),
         "{heard:?}"
     );
+    let listed = scene.ralph(&["loops", "--json"]);
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let row = &listed["sessions"][0];
+    assert_eq!(row["reason"], "promise", "{listed}");
+    assert_eq!(row["iterations"], 2, "{listed}");
+    assert_eq!(row["tokens"], 240, "two answers of 120 tokens: {listed}");
+    assert_eq!(row["agent"], "pi", "{listed}");
 }
 
 #[test]
-#[ignore = "the program has no hooks yet"]
 fn the_real_ralph_verifies_a_promise() {
     let mut scene = PiScene::new(
         r#"
@@ -36,6 +41,7 @@ conversations:
     scene.set("RALPH_BIN", env!("CARGO_BIN_EXE_ralph"));
     let config = "verification: {commands: [\"test -e made.txt\"]}\n";
     std::fs::write(scene.repo().join("ralph.yaml"), config).unwrap();
+    scene.first_commit();
     let mut pi = scene.rpc();
     pi.prompt("/ralph-loop Build --completion-promise DONE --verify --max-iterations 4");
     pi.wait_to_hear("but verification failed");

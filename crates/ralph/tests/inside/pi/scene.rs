@@ -79,6 +79,18 @@ impl PiScene {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// The real ralph in the repository.
+    pub(super) fn ralph(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ralph"));
+        self.clean(&mut command).args(args).output().unwrap()
+    }
+
+    /// A first commit: ralph verifies a change, and that is one of something.
+    pub(super) fn first_commit(&self) {
+        let who = ["-c", "user.name=Test", "-c", "user.email=test@test.invalid"];
+        self.git(&[&who[..], &["commit", "-q", "--allow-empty", "-m", "start"]].concat());
+    }
+
     /// Pi in the repository, with the clean environment and no package yet.
     pub(super) fn bare_pi(&self, args: &[&str]) -> Command {
         let mut command = Command::new(agents::pi());

@@ -1,0 +1,116 @@
+//! The loop inside Claude Code, as a person sees and steers it in a terminal.
+
+use std::process::Command;
+
+use ralph_testkit::model::ScriptedModel;
+
+use crate::support::{LIMIT, Pane, Scene, ralph, wait};
+
+/// Claude Code in a terminal, with the plugin.
+fn started(scenario: &str) -> (Scene, ScriptedModel, Pane) {
+    let (scene, model) = Scene::with_claude(scenario);
+    let git = Command::new("git")
+        .args(["init", "-q", "-b", "main"])
+        .current_dir(scene.repo())
+        .status();
+    assert!(git.unwrap().success());
+    let installed = Command::new(ralph())
+        .args(["install", "claude"])
+        .env_clear()
+        .envs(scene.env())
+        .current_dir(scene.repo())
+        .output()
+        .unwrap();
+    assert!(installed.status.success(), "{installed:?}");
+    let pane = scene.shell();
+    let claude = ralph_testkit::agents::claude();
+    pane.line(&format!(
+        "{} --dangerously-skip-permissions",
+        claude.display()
+    ));
+    pane.wait_to_see("bypass permissions on");
+    (scene, model, pane)
+}
+
+fn state(scene: &Scene) -> Option<String> {
+    std::fs::read_to_string(scene.repo().join(".claude/ralph-loop.local.md")).ok()
+}
+
+#[track_caller]
+fn wait_for_no_state(scene: &Scene, pane: &Pane) {
+    wait(
+        || state(scene).is_none().then_some(()),
+        || format!("the state is still there:\n{}", pane.screen()),
+    );
+}
+
+#[test]
+fn a_loop_shows_its_iterations_and_its_end() {
+    let (scene, model, pane) = started(
+        r#"
+conversations:
+  - turns:
+      - say: I look around first.
+        tools: [{bash: "echo one > one.txt"}]
+      - say: The first part is done.
+      - say: "All of it.\n\n<promise>DONE</promise>"
+"#,
+    );
+    pane.line("/ralph-loop Build it --completion-promise DONE --max-iterations 5");
+    pane.wait_for("Ralph iteration 2/5");
+    pane.wait_for("Ralph: Completion detected: <promise>DONE</promise>");
+    wait_for_no_state(&scene, &pane);
+    let with_tools = model
+        .requests()
+        .iter()
+        .filter(|r| !r.tools().is_empty())
+        .count();
+    assert_eq!(with_tools, 3);
+    pane.line("/exit");
+    pane.wait_for("ready>");
+}
+
+#[test]
+fn escape_stops_the_agent_and_a_person_cancels_the_loop_or_leaves() {
+    let (scene, model, pane) = started(
+        r#"
+conversations:
+  - turns:
+      - say: I look around first.
+        hold: {name: first, at: before_headers}
+      - say: Hello.
+"#,
+    );
+    pane.line("/ralph-loop Build it --max-iterations 5");
+    model.wait_until_held("first", LIMIT);
+    pane.key("Escape");
+    pane.wait_for("Interrupted");
+    model.release("first");
+    assert!(
+        state(&scene).is_some(),
+        "an interruption is no end: the person decides"
+    );
+    pane.line("/cancel-ralph");
+    pane.wait_for("Ralph: loop cancelled at iteration 1/5");
+    wait_for_no_state(&scene, &pane);
+    pane.line("/cancel-ralph");
+    pane.wait_for("Ralph: no loop is active here");
+    pane.line("/ralph-loop Build it --max-iteration 5");
+    pane.wait_for("did you mean --max-iterations?");
+    assert!(state(&scene).is_none());
+}
+
+#[test]
+fn a_session_that_a_person_leaves_leaves_no_loop_behind() {
+    let (scene, model, pane) = started(
+        "conversations: [{turns: [{say: I begin., hold: {name: first, at: before_headers}}, {say: Hello.}]}]\n",
+    );
+    pane.line("/ralph-loop Build it");
+    model.wait_until_held("first", LIMIT);
+    pane.key("Escape");
+    pane.wait_for("Interrupted");
+    model.release("first");
+    pane.line("/exit");
+    pane.wait_for("ready>");
+    wait_for_no_state(&scene, &pane);
+}
