@@ -1,13 +1,17 @@
 //! The loop inside Claude Code, as a person sees and steers it in a terminal.
 
-use std::process::Command;
+use std::{path::PathBuf, process::Command};
 
-use ralph_testkit::model::ScriptedModel;
+use ralph_testkit::{agents, model::ScriptedModel};
 
 use crate::support::{LIMIT, Pane, Scene, ralph, wait};
 
 /// Claude Code in a terminal, with the plugin.
 fn started(scenario: &str) -> (Scene, ScriptedModel, Pane) {
+    started_with(agents::claude(), scenario)
+}
+
+fn started_with(claude: PathBuf, scenario: &str) -> (Scene, ScriptedModel, Pane) {
     let (scene, model) = Scene::with_claude(scenario);
     let git = Command::new("git")
         .args(["init", "-q", "-b", "main"])
@@ -23,7 +27,6 @@ fn started(scenario: &str) -> (Scene, ScriptedModel, Pane) {
         .unwrap();
     assert!(installed.status.success(), "{installed:?}");
     let pane = scene.shell();
-    let claude = ralph_testkit::agents::claude();
     pane.line(&format!(
         "{} --dangerously-skip-permissions",
         claude.display()
@@ -46,7 +49,17 @@ fn wait_for_no_state(scene: &Scene, pane: &Pane) {
 
 #[test]
 fn a_loop_shows_its_iterations_and_its_end() {
-    let (scene, model, pane) = started(
+    shows_a_loop(agents::claude());
+}
+
+#[test]
+fn a_loop_shows_its_iterations_and_its_end_in_another_version() {
+    shows_a_loop(agents::second_claude().0);
+}
+
+fn shows_a_loop(claude: PathBuf) {
+    let (scene, model, pane) = started_with(
+        claude,
         r#"
 conversations:
   - turns:

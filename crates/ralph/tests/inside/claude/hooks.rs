@@ -5,7 +5,7 @@ use std::{io::Write as _, process::Stdio};
 use ralph_testkit::{TestRepo, agents};
 use serde_json::{Value, json};
 
-use super::support::{ClaudeHome, STATE, ralph};
+use super::support::{ClaudeHome, STATE, both_pins, ralph};
 
 /// Asks a hook as Claude Code would; its exit code, its answer and its complaint.
 fn ask(repo: &TestRepo, hook: &str, question: &str) -> (i32, String, String) {
@@ -204,6 +204,48 @@ fn inside_a_run_hooks_do_nothing_and_a_loop_is_refused() {
         "{}",
         repo.read("begin.txt")
     );
+}
+
+/// A stand-in for the official plugin, by its name and with a hook on the same state file.
+fn rival_marketplace(folder: &std::path::Path) {
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let plugin = r#"{"name": "ralph-loop", "version": "1.0.0", "description": "a loop"}"#;
+    write(".claude-plugin/plugin.json", plugin);
+    let hooks = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "cat .claude/ralph-loop.local.md || true"}]}]}}"#;
+    write("hooks/hooks.json", hooks);
+    let marketplace = r#"{"name": "stand-in", "owner": {"name": "x"}, "plugins": [{"name": "ralph-loop", "source": "./", "description": "a loop"}]}"#;
+    write(".claude-plugin/marketplace.json", marketplace);
+}
+
+#[test]
+fn a_plugin_that_claude_code_itself_enabled_is_refused_until_it_is_disabled() {
+    for program in both_pins() {
+        let home = ClaudeHome::without_plugin(program, "conversations: []\n");
+        let folder = home.repo.outside().join("rival");
+        rival_marketplace(&folder);
+        let claude = |args: &[&str]| {
+            let output = home.command().args(args).stdin(Stdio::null()).output();
+            let output = output.unwrap();
+            assert!(output.status.success(), "{args:?}: {output:?}");
+        };
+        claude(&["plugin", "marketplace", "add", folder.to_str().unwrap()]);
+        claude(&["plugin", "install", "ralph-loop@stand-in"]);
+        let refused = home.ralph(&["install", "claude"]).output().unwrap();
+        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{error}");
+        assert!(
+            error.contains("the plugin ralph-loop@stand-in is enabled"),
+            "{error}"
+        );
+        assert!(!home.repo.home().join(".claude/skills").exists());
+        claude(&["plugin", "disable", "ralph-loop@stand-in"]);
+        let installed = home.ralph(&["install", "claude"]).output().unwrap();
+        assert!(installed.status.success(), "{installed:?}");
+    }
 }
 
 #[test]

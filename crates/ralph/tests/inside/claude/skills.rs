@@ -81,6 +81,24 @@ fn skills_and_the_monitor_are_offered_to_the_model() {
 }
 
 #[test]
+fn a_plugin_of_the_project_is_loaded_where_the_folder_is_trusted() {
+    for program in both_pins() {
+        let scenario = "conversations: [{turns: [{say: '<promise>DONE</promise>'}]}]\n";
+        let home = ClaudeHome::without_plugin(program, scenario);
+        let installed = home.ralph(&["install", "claude", "--project"]).output();
+        assert!(installed.unwrap().status.success());
+        let trusted = serde_json::json!({
+            "hasCompletedOnboarding": true,
+            "projects": {home.repo.root().to_str().unwrap(): {"hasTrustDialogAccepted": true}},
+        });
+        std::fs::write(home.repo.home().join(".claude.json"), trusted.to_string()).unwrap();
+        let said = home.say("/ralph-loop Build it --completion-promise DONE");
+        let expected = ["Ralph: Completion detected: <promise>DONE</promise>"];
+        assert_eq!(said.notices(), expected, "{said:?}");
+    }
+}
+
+#[test]
 fn the_marketplace_installs_the_same_plugin() {
     for program in both_pins() {
         let home = ClaudeHome::without_plugin(

@@ -1,5 +1,7 @@
 //! The package with the real program ralph: what `ralph hook` records and verifies.
 
+use ralph_testkit::agents;
+
 use super::PiScene;
 
 #[test]
@@ -23,6 +25,29 @@ fn the_real_ralph_records_a_loop() {
     assert_eq!(row["iterations"], 2, "{listed}");
     assert_eq!(row["tokens"], 240, "two answers of 120 tokens: {listed}");
     assert_eq!(row["agent"], "pi", "{listed}");
+}
+
+#[test]
+fn an_installed_package_is_loaded_and_finds_the_program_that_installed_it() {
+    for project in [false, true] {
+        let scene = PiScene::new("conversations: [{turns: [{say: '<promise>DONE</promise>'}]}]");
+        let (install, trust) = if project {
+            (vec!["install", "pi", "--project"], vec!["--approve"])
+        } else {
+            (vec!["install", "pi"], vec![])
+        };
+        let installed = scene.ralph(&install);
+        assert!(installed.status.success(), "{installed:?}");
+        let mut pi = scene.bare_pi(&["--model", agents::PI_MODEL]);
+        pi.args(trust);
+        pi.args(["-p", "/ralph-loop Build --completion-promise DONE"]);
+        let output = pi.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(scene.lengths(), [1], "{output:?}");
+        let listed = scene.ralph(&["loops", "--json"]);
+        let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+        assert_eq!(listed["sessions"][0]["reason"], "promise", "{listed}");
+    }
 }
 
 #[test]
