@@ -12,6 +12,7 @@ mod choosing;
 mod claims;
 mod clean_check;
 mod contents;
+mod control_groups;
 mod cost;
 mod counting;
 mod crash;
