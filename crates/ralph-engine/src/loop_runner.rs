@@ -310,21 +310,24 @@ macro_rules! workspace {
             config_files: &$runner.files.config_files,
             progress: &$runner.files.progress,
             own_paths,
-            read_only: {
-                let mut paths = $crate::workspace::read_only_data(
-                    &$runner.place.data_dir,
-                    &$runner.place.root,
-                    &$runner.runtime.environment,
-                );
-                if $runner.runtime.environment.sandbox.is_some() && $runner.place.layers.is_none() {
-                    paths.extend($crate::workspace::trusted_paths(
-                        &$runner.place.repo,
-                        &$runner.files.config_files,
-                    ));
-                }
-                paths
+            read_only: $crate::workspace::read_only_data(
+                &$runner.place.data_dir,
+                &$runner.place.root,
+                &$runner.runtime.environment,
+            ),
+            trusted: match ($runner.runtime.environment.sandbox(), &$runner.place.layers) {
+                (Some(_), None) => $crate::workspace::trusted_paths(
+                    &$runner.place.repo,
+                    &$runner.files.config_files,
+                ),
+                (None, _) | (_, Some(_)) => Vec::new(),
             },
-            containment: $runner.runtime.containment,
+            has_mounts: $runner.runtime.containment.has_mount_namespace()
+                || $runner
+                    .runtime
+                    .environment
+                    .sandbox()
+                    .is_some_and($crate::sandbox::Sandbox::has_own_root),
         };
         $crate::workspace::of_user(folder, $runner.place.layers.as_mut())
     }};

@@ -11,11 +11,20 @@ use std::{
     path::Path,
 };
 
-/// Opens a regular file for reading, through a link if it is one.
+use crate::process::is_placeholder;
+
+/// Opens a regular file for reading, through a link if it is one. What only keeps a program from making a file is not
+/// found.
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits();
     let flags = i32::try_from(flags).unwrap_or_default();
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let opened = File::options().read(true).custom_flags(flags).open(path);
+    let file = opened.map_err(|error| {
+        if error.kind() != io::ErrorKind::NotFound && is_placeholder(path) {
+            return io::ErrorKind::NotFound.into();
+        }
+        error
+    })?;
     if file.metadata()?.is_file() {
         Ok(file)
     } else {

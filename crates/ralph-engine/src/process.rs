@@ -30,6 +30,7 @@ mod lines;
 #[cfg(target_os = "linux")]
 mod linux;
 mod mounts;
+mod placeholders;
 #[cfg_attr(
     target_os = "linux",
     allow(dead_code, reason = "here only the process group and the tests use it")
@@ -57,6 +58,9 @@ pub use mounts::{
     BindAccess, FolderRename, MountPlan, MountPlanError, MountStep, MountTrial, OverlayMount,
     OverlayOptions, OverlaySync, OverlayXattrs, TrialFailure,
 };
+pub use placeholders::{
+    PlaceholderKind, Placeholders, has_placeholders, is_placeholder, sweep_placeholders,
+};
 pub use running::{Ended, ProgramEvent, Running, StopPlan, spawn, spawn_on};
 pub use rustix::process::Signal;
 pub use sandbox::{
@@ -75,6 +79,8 @@ pub fn is_ignored(signal: Signal) -> bool {
 }
 
 use identity::{ProcessFacts, ProcessStatus};
+#[cfg(target_os = "linux")]
+use placeholders::PlaceholderRemoval;
 use running::{StartFailure, TerminalAccess, TreeStart, exit_of};
 
 /// Gives a pipe as much room as the system allows, so that a whole prompt is usually written at once.

@@ -47,7 +47,7 @@ use self::{
 };
 use crate::{
     process::{
-        CommandSpec, Containment, MountPlan, MountStep, Output, OverlayXattrs, Running,
+        BindAccess, CommandSpec, Containment, MountPlan, MountStep, Output, OverlayXattrs, Running,
         SandboxIdentity, SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, Stdin, TrialFailure,
         try_sandbox,
     },
@@ -605,8 +605,15 @@ impl Sandbox {
         let work_tree = if is_here { &self.root } else { &spec.cwd };
         view.set(work_tree, ShownAs::ReadWrite);
         for step in spec.mounts.iter().flat_map(|plan| &plan.steps) {
-            if let MountStep::Overlay(overlay) = step {
-                view.set(&overlay.target, ShownAs::ReadWrite);
+            match step {
+                MountStep::Overlay(overlay) => view.set(&overlay.target, ShownAs::ReadWrite),
+                // Shown for writing by itself, it would be written in a container.
+                MountStep::Bind { to, access, .. }
+                    if *access == BindAccess::ReadOnly && view.has(to) =>
+                {
+                    view.set(to, ShownAs::ReadOnly);
+                }
+                MountStep::Bind { .. } | MountStep::Cover { .. } | MountStep::Scratch { .. } => {}
             }
         }
         if view.caches().next().is_some() {
@@ -705,6 +712,11 @@ impl Sandbox {
         SandboxNetwork::Own {
             doors: doors.map(RelayPlan::addresses).unwrap_or_default(),
         }
+    }
+
+    /// Tells whether a path in it can be another than on the machine, or can't be written.
+    pub(crate) fn has_own_root(&self) -> bool {
+        self.means.has_own_root()
     }
 
     /// The most that the programs in it may use together.

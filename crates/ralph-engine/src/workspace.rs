@@ -9,7 +9,7 @@ mod in_place;
 mod layers;
 
 pub(crate) use caches::CacheAccess;
-pub(crate) use in_place::{BeforeRun, InPlace};
+pub(crate) use in_place::{BeforeRun, InPlace, PLACEHOLDERS};
 pub(crate) use layers::{
     LayerRequest, Layered, Layers, alternates, has_leftover_layers, sweep_layers,
 };
@@ -35,7 +35,7 @@ use crate::{
     git::{GitError, Oid, Replay, ReplayRequest, Repo, SavedFile, Staged},
     iteration::Findings,
     layer::{Layer, LayerSpace},
-    process::MountPlan,
+    process::{MountPlan, PlaceholderKind},
     progress_file::ProgressFile,
     supervisor::LocalFuture,
 };
@@ -81,23 +81,56 @@ pub(crate) fn read_only_data(
     real.collect()
 }
 
-/// The paths of a repository that ralph and the user's own programs trust, as far as they are there: the git
-/// folders, the configuration, prompts, settings of agents.
-pub(crate) fn trusted_paths(repo: &Repo, config_files: &ConfigFiles) -> Vec<PathBuf> {
+/// A path of a repository that ralph and the user's own programs trust.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TrustedPath {
+    pub(crate) path: PathBuf,
+    pub(crate) kind: TrustedKind,
+}
+
+/// The kind of what may be made at a trusted path where nothing is, and what a program finds there instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TrustedKind {
+    /// An empty folder.
+    Folder,
+    /// A file that can't be opened: ralph itself knows that it is none.
+    OwnFile,
+    /// A file that says nothing, so that an agent which can't read its settings need not give up.
+    Settings,
+}
+
+impl TrustedKind {
+    pub(crate) fn placeholder(self) -> PlaceholderKind {
+        match self {
+            Self::Folder => PlaceholderKind::Folder,
+            Self::OwnFile | Self::Settings => PlaceholderKind::File,
+        }
+    }
+}
+
+/// The paths of a repository that ralph and the user's own programs trust, there or not: the git folders, the
+/// configuration, prompts, settings of agents.
+pub(crate) fn trusted_paths(repo: &Repo, config_files: &ConfigFiles) -> Vec<TrustedPath> {
     let root = repo.root();
-    let mut paths = vec![repo.git_dir().to_owned(), repo.common_dir().to_owned()];
-    // A git folder elsewhere is named by a file.
-    paths.push(root.join(".git"));
-    paths.push(root.join(".ralph/prompts"));
-    paths.extend(config_files.paths().map(|path| root.join(path)));
+    let folders = [
+        repo.git_dir().to_owned(),
+        repo.common_dir().to_owned(),
+        // A git folder elsewhere is named by a file.
+        root.join(".git"),
+        root.join(".ralph/prompts"),
+    ];
     let settings = agent::kinds().iter().flat_map(|kind| kind.settings);
-    paths.extend(settings.map(|path| root.join(path)));
-    // A mount has no symbolic link in its path.
-    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
-    let mut real: Vec<PathBuf> = real.collect();
-    real.sort();
-    real.dedup();
-    real
+    let own = config_files.all_paths().map(|path| root.join(path));
+    let settings = settings.map(|path| root.join(path));
+    let trusted = |kind| move |path| TrustedPath { path, kind };
+    let folders = folders.into_iter().map(trusted(TrustedKind::Folder));
+    let mut paths: Vec<TrustedPath> = folders
+        .chain(own.map(trusted(TrustedKind::OwnFile)))
+        .chain(settings.map(trusted(TrustedKind::Settings)))
+        .collect();
+    paths.sort();
+    paths.dedup();
+    paths
 }
 
 /// The findings when ralph's own files were put back.

@@ -20,6 +20,7 @@ use ralph_engine::{
     environment::{Environment, RUN_DATA, is_credential},
     git::GitEnvironment,
     loop_runner::{UntidyWorktree, tidy_programs},
+    plain_file,
     settings::{self, ProjectKind, Request, Settings, Surroundings},
     source::{
         self, FindError, FoundBy, FoundSource, KnownSources, OfferedList, Source, SourceError,
@@ -386,13 +387,13 @@ impl Project {
     /// Which tasks a loop would work on, by the file of the parent.
     pub(crate) fn scope(&self, graph: &Graph) -> Result<Scope, CommandError> {
         let file = self.parent_file();
-        let text = match std::fs::read_to_string(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Scope::All),
-            Err(error) => {
-                let message = format!("can't read {}: {error}", self.shown(&file));
-                return Err(CommandError::user(message));
-            }
+        let unreadable = |error: &dyn std::fmt::Display| {
+            CommandError::user(format!("can't read {}: {error}", self.shown(&file)))
+        };
+        let text = match plain_file::read_if_there(&file) {
+            Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|e| unreadable(&e))?,
+            Ok(None) => return Ok(Scope::All),
+            Err(error) => return Err(unreadable(&error)),
         };
         let text = text.trim();
         if text.is_empty() {

@@ -220,7 +220,8 @@ impl Scene {
             progress: &progress,
             own_paths: vec!["prd.json".into(), ".ralph".into()],
             read_only: Vec::new(),
-            containment: Containment::Subreaper,
+            trusted: Vec::new(),
+            has_mounts: false,
         };
         let vars = self.test.environment();
         let environment = Environment::scrub(vars, &[], &root);

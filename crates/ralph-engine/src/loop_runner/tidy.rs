@@ -1,5 +1,5 @@
 //! Finishes what a killed ralph left in a worktree, before any other command looks at it: the folder that was to
-//! follow a commit, and layers that no one goes on with.
+//! follow a commit, layers that no one goes on with, and placeholders.
 //!
 //! Says nothing and starts no agent. An iteration that was interrupted is brought to its end by the next run.
 
@@ -12,9 +12,10 @@ use crate::{
     git::{GitEnvironment, Guard, Repo, is_following},
     identity,
     lock::{Lock, LockUse},
+    process::{has_placeholders, sweep_placeholders},
     sandbox::sweep_homes,
     store::RepositoryId,
-    workspace::{has_leftover_layers, sweep_layers},
+    workspace::{PLACEHOLDERS, has_leftover_layers, sweep_layers},
 };
 
 /// Deletes what is left of programs whose ralph was killed: their homes and containers, of whatever worktree.
@@ -29,6 +30,7 @@ pub struct UntidyWorktree {
     data_dir: PathBuf,
     state_dir: PathBuf,
     follows: bool,
+    has_placeholders: bool,
 }
 
 impl UntidyWorktree {
@@ -38,16 +40,25 @@ impl UntidyWorktree {
             .join("worktrees")
             .join(identity::worktree_name(root));
         let follows = is_following(&state_dir);
-        (follows || has_leftover_layers(data_dir, root, None)).then(|| Self {
+        let has_placeholders = has_placeholders(&state_dir.join(PLACEHOLDERS));
+        let is_untidy = follows || has_placeholders || has_leftover_layers(data_dir, root, None);
+        is_untidy.then(|| Self {
             root: root.to_owned(),
             data_dir: data_dir.to_owned(),
             state_dir,
             follows,
+            has_placeholders,
         })
     }
 
     /// Finishes it, unless a loop works here: then it is that loop's.
     pub async fn tidy(&self, git_environment: &GitEnvironment) -> Result<(), LoopError> {
+        if self.has_placeholders {
+            sweep_placeholders(&self.state_dir.join(PLACEHOLDERS));
+            if !self.follows && !has_leftover_layers(&self.data_dir, &self.root, None) {
+                return Ok(());
+            }
+        }
         let unfinished = self.unfinished_iteration().await?;
         let unfinished = unfinished.as_ref();
         if !self.follows && !has_leftover_layers(&self.data_dir, &self.root, unfinished) {

@@ -6,6 +6,9 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Placeholders;
 
 /// The steps by which a program's view of the file system is made, in their order.
 ///
@@ -20,6 +23,8 @@ pub struct MountPlan {
     pub max_written: Option<u64>,
     /// The most bytes of one file that a program may write, wherever it is. A write beyond that fails.
     pub max_file: Option<u64>,
+    /// Those that steps are mounted on, which are there as long as the program runs.
+    pub placeholders: Option<Arc<Placeholders>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -158,7 +158,9 @@ fn spawn_with(
             cwd: spec.cwd.clone(),
         });
     }
-    if spec.mounts.is_some() && !containment.has_mount_namespace() {
+    let mounts = spec.mounts.as_ref();
+    let has_mounts = mounts.is_some_and(|plan| !plan.steps.is_empty());
+    if has_mounts && !containment.has_mount_namespace() {
         return Err(SpawnError::NoMountNamespace {
             program: spec.program.to_string_lossy().into_owned(),
             containment,

@@ -72,8 +72,17 @@ pub(super) fn wrap(bwrap: &Path, spec: &mut CommandSpec, plan: &SandboxPlan) -> 
     for (index, shown) in plan.shown.iter().enumerate() {
         args.extend(entry(shown, plan.above(index)));
     }
-    for step in spec.mounts.take().into_iter().flat_map(|plan| plan.steps) {
-        args.extend(binding(&step)?);
+    if let Some(mut mounts) = spec.mounts.take() {
+        // A mount on what is not shown would show it.
+        for step in mounts
+            .steps
+            .drain(..)
+            .filter(|step| plan.shows(step.target()))
+        {
+            args.extend(binding(&step)?);
+        }
+        // Its keeper takes them away.
+        spec.mounts = mounts.placeholders.is_some().then_some(mounts);
     }
     args.extend(["--remount-ro".into(), "/".into()]);
     args.extend(["--chdir".into(), spec.cwd.clone().into()]);

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::config::{ConfigFile, ProjectFiles, may_set_key};
 
 use super::SettingsError;
+use crate::process::is_placeholder;
 
 /// The most that is read of one file.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -25,7 +26,8 @@ pub(crate) fn config_paths(folder: &Path) -> [PathBuf; 2] {
 pub(super) fn read_config_in(folder: &Path) -> Result<Option<ConfigFile>, SettingsError> {
     let [one, other] = config_paths(folder);
     let is_there = |path: &Path| match std::fs::symlink_metadata(path) {
-        Ok(_) => Ok(true),
+        // While programs run in the person's own folder, it keeps them from making one.
+        Ok(_) => Ok(!is_placeholder(path)),
         Err(error) if is_absence(&error) => Ok(false),
         Err(source) => Err(SettingsError::Read {
             path: path.to_owned(),

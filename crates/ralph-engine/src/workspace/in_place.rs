@@ -3,7 +3,10 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
+    fs::Permissions,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
+    sync::Arc,
     time::SystemTime,
 };
 
@@ -14,7 +17,10 @@ use ralph_core::{
     signal::Claim,
 };
 
-use super::{Continued, RestoredAfter, RestoredFiles, StagedCandidate, VerifyLayer, Workspace};
+use super::{
+    Continued, RestoredAfter, RestoredFiles, StagedCandidate, TrustedKind, TrustedPath,
+    VerifyLayer, Workspace,
+};
 use crate::{
     agent::{DoneFile, kinds},
     artefacts::Artefacts,
@@ -30,11 +36,14 @@ use crate::{
     journal_text::{oid, paths_from_text},
     layer::{Layer, LayerSpace},
     plain_file::{self, FileStamp},
-    process::{BindAccess, Containment, MountPlan},
+    process::{BindAccess, MountPlan, PlaceholderKind, Placeholders, is_placeholder},
     progress_file::ProgressFile,
     source::{Snapshots, Source, TaskFiles, WrittenSince},
     supervisor::LocalFuture,
 };
+
+/// The list of placeholders in ralph's folder for a worktree.
+pub(crate) const PLACEHOLDERS: &str = "placeholders";
 
 /// The state of things before the programs of an iteration ran, as far as it is put back or told of.
 #[derive(Debug, Default)]
@@ -107,6 +116,12 @@ impl BeforeRun {
     }
 }
 
+/// Trusted paths that are not there, and what keeps programs from making them.
+struct KeptFree {
+    placeholders: Placeholders,
+    paths: Vec<TrustedPath>,
+}
+
 /// The user's folder, lent by the loop for the time of an iteration.
 pub(crate) struct InPlace<'a> {
     pub(crate) root: &'a Path,
@@ -125,9 +140,12 @@ pub(crate) struct InPlace<'a> {
     pub(crate) progress: &'a ProgressFile,
     /// Paths that are ralph's, relative to the root: never staged as an agent's work.
     pub(crate) own_paths: Vec<PathBuf>,
-    /// Parts of the data folder that no program may write, and in a sandbox what ralph trusts in the repository.
+    /// Parts of the data folder that no program may write.
     pub(crate) read_only: Vec<PathBuf>,
-    pub(crate) containment: Containment,
+    /// Parts of the repository that a program in a sandbox may neither write nor make.
+    pub(crate) trusted: Vec<TrustedPath>,
+    /// True if a program can be shown parts of the folder in another way than they are.
+    pub(crate) has_mounts: bool,
 }
 
 impl Workspace for InPlace<'_> {
@@ -219,21 +237,35 @@ impl Workspace for InPlace<'_> {
     }
 
     fn mounts(&self) -> Result<Option<MountPlan>, LoopError> {
-        if !self.containment.has_mount_namespace() {
+        if !self.has_mounts {
             return Ok(None);
         }
+        let mut read_only = self.read_only.clone();
+        // A mount has no symbolic link in its path.
+        let there = self.trusted.iter().filter(|one| !is_placeholder(&one.path));
+        read_only.extend(there.filter_map(|one| one.path.canonicalize().ok()));
+        read_only.sort();
+        read_only.dedup();
+        let kept_free = self.keep_free(&read_only)?;
+        let free = kept_free.iter().flat_map(|kept| &kept.paths);
         let mut plan = MountPlan::default();
         // A folder that a guarded file lies in could be moved away with it, and another one made in its place: not
         // if it is a mount itself.
-        let is_inside = |path: &&Path| *path != self.root && path.starts_with(self.root);
-        let above = self.read_only.iter();
-        let above = above.flat_map(|path| path.ancestors().skip(1).take_while(is_inside));
-        for path in above.collect::<BTreeSet<&Path>>() {
+        let guarded = read_only.iter().chain(free.clone().map(|one| &one.path));
+        for path in above(guarded, self.root) {
             plan = plan.bind(path, path, BindAccess::ReadWrite);
         }
-        for path in &self.read_only {
+        for path in &read_only {
             plan = plan.bind(path, path, BindAccess::ReadOnly);
         }
+        for TrustedPath { path, kind } in free {
+            let from = match kind {
+                TrustedKind::Folder | TrustedKind::OwnFile => path.clone(),
+                TrustedKind::Settings => self.blank_settings(path)?,
+            };
+            plan = plan.bind(&from, path, BindAccess::ReadOnly);
+        }
+        plan.placeholders = kept_free.map(|kept| Arc::new(kept.placeholders));
         Ok(Some(plan))
     }
 
@@ -474,6 +506,67 @@ pub(super) struct WrittenFiles {
 }
 
 impl InPlace<'_> {
+    /// Has something stand in each trusted path that is not there.
+    fn keep_free(&self, read_only: &[PathBuf]) -> Result<Option<KeptFree>, LoopError> {
+        let is_guarded = |path: &Path| read_only.iter().any(|above| path.starts_with(above));
+        let real = self.trusted.iter().filter_map(|one| {
+            let path = real_place(&one.path)?;
+            let kind = one.kind;
+            Some(TrustedPath { path, kind })
+        });
+        let mut paths: Vec<TrustedPath> = real
+            .filter(|one| one.path.starts_with(self.root) && !is_guarded(&one.path))
+            .collect();
+        // In a folder that is kept free nothing can be made.
+        let folders = paths.iter().filter(|one| one.kind == TrustedKind::Folder);
+        let folders: Vec<PathBuf> = folders.map(|one| one.path.clone()).collect();
+        paths.retain(|one| {
+            !one.path
+                .ancestors()
+                .skip(1)
+                .any(|up| folders.iter().any(|f| f == up))
+        });
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let ups = above(paths.iter().map(|one| &one.path), self.root);
+        let ups = ups
+            .into_iter()
+            .map(|up| (up.to_owned(), PlaceholderKind::Folder));
+        let own = paths
+            .iter()
+            .map(|one| (one.path.clone(), one.kind.placeholder()));
+        let wanted: BTreeSet<(PathBuf, PlaceholderKind)> = ups.chain(own).collect();
+        let wanted: Vec<(PathBuf, PlaceholderKind)> = wanted.into_iter().collect();
+        let list = self.state_dir.join(PLACEHOLDERS);
+        let placeholders =
+            Placeholders::make(&list, &wanted).map_err(|e| file_error("write", &list, e))?;
+        paths.retain(|one| placeholders.hold(&one.path, one.kind.placeholder()));
+        Ok(Some(KeptFree {
+            placeholders,
+            paths,
+        }))
+    }
+
+    /// A file of ralph's that is read as settings which set nothing.
+    fn blank_settings(&self, path: &Path) -> Result<PathBuf, LoopError> {
+        let is_json = path
+            .extension()
+            .is_some_and(|end| end == "json" || end == "jsonc");
+        let (name, text) = if is_json {
+            ("blank.json", "{}\n")
+        } else {
+            ("blank", "")
+        };
+        let blank = self.state_dir.join(name);
+        if !blank.exists() {
+            plain_file::replace(&blank, text.as_bytes())
+                .and_then(|()| std::fs::set_permissions(&blank, Permissions::from_mode(0o444)))
+                .map_err(|e| file_error("write", &blank, e))?;
+        }
+        Ok(blank)
+    }
+
     /// Takes away what would keep git from looking at the folder; says what it was, and which of ralph's files were
     /// written. In the user's own folder any edit may be the agent's.
     fn free_wedges(&self) -> Result<(Vec<String>, WrittenFiles), LoopError> {
@@ -630,6 +723,26 @@ impl InPlace<'_> {
             progress_edited,
         })
     }
+}
+
+/// The folders of a repository that paths lie in, each before what lies in it.
+fn above<'p>(paths: impl Iterator<Item = &'p PathBuf>, root: &Path) -> BTreeSet<&'p Path> {
+    let is_inside = |path: &&Path| *path != root && path.starts_with(root);
+    paths
+        .flat_map(|path| path.ancestors().skip(1).take_while(is_inside))
+        .collect()
+}
+
+/// The place of a path that is not there, or is only kept free, without symbolic links.
+fn real_place(path: &Path) -> Option<PathBuf> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Ok(_) if is_placeholder(path) => {}
+        Ok(_) | Err(_) => return None,
+    }
+    let there = path.ancestors().skip(1).find(|folder| folder.exists())?;
+    let below = path.strip_prefix(there).ok()?;
+    Some(there.canonicalize().ok()?.join(below))
 }
 
 fn stamp_of(path: &Path) -> Option<FileStamp> {

@@ -66,6 +66,47 @@ fn in_place_a_task_lands_from_a_container_too() {
 }
 
 #[test]
+fn in_place_what_is_trusted_is_neither_written_nor_made_in_a_container() {
+    let tried = [
+        "echo x >> .git/config",
+        "echo x > .git/hooks/pre-commit",
+        "mv .git git",
+        "echo x >> .claude/settings.json",
+        "mv .claude other",
+        "echo x > .mcp.json",
+        "rm .mcp.json",
+        "mkdir -p .pi && echo x > .pi/settings.json",
+        "mv .pi other",
+        "echo x > ralph.yaml",
+        "cp A.txt other; mv -f other ralph.yaml",
+        "mkdir -p .ralph/prompts && echo x > .ralph/prompts/plan.md",
+    ];
+    let tries = tried.map(|one| format!("({one}) 2>/dev/null && echo \"{one}\" >> open.txt; "));
+    let deed = format!("echo x > A.txt; {} true", tries.concat());
+    let project = contained(&[story_by("test -f A.txt && ! (echo x > opencode.json)")])
+        .in_place()
+        .env("RALPH_SAFETY_SANDBOX", "auto")
+        .script(&shell(&deed));
+    project
+        .repo
+        .file(".claude/settings.json", "{}\n")
+        .commit("settings");
+    let ran = project.run(&[]).expect(0);
+    let open = project.repo.root().join("open.txt");
+    assert_eq!(std::fs::read_to_string(open).unwrap_or_default(), "");
+    assert_eq!(ran.verdicts(), ["A verified"], "{}", ran.all());
+    for path in [
+        ".mcp.json",
+        ".pi",
+        "ralph.yaml",
+        "opencode.json",
+        ".ralph/prompts",
+    ] {
+        assert!(!project.repo.exists(path), "{path}");
+    }
+}
+
+#[test]
 fn what_fails_in_the_image_does_not_land() {
     let project = contained(&[story_by("echo no >&2; exit 3")]).script(&good_script());
     let ran = project.run(&["--once"]).expect(3);

@@ -280,6 +280,16 @@ fn pi_is_told_something_from_another_terminal() {
 
 /// One task with an agent that is a map in `ralph.yaml`; its key is in the environment of ralph.
 fn lands_one_task(dialect: &str, program: &std::path::Path, model_name: &str) {
+    lands_one_task_in(dialect, program, model_name, |project| project);
+}
+
+/// The same in a folder that is made ready first. Returns it as it was left.
+fn lands_one_task_in(
+    dialect: &str,
+    program: &std::path::Path,
+    model_name: &str,
+    prepare: fn(Project) -> Project,
+) -> Project {
     let scenario = r#"
 conversations:
 - turns:
@@ -294,14 +304,88 @@ conversations:
     let env = match dialect {
         "codex" => agents::codex_env(&home, &url),
         "opencode" => agents::opencode_env(&home, &url),
+        "claude" => agents::claude_env(&home, &url),
+        "pi" => agents::pi_env(&home, &url),
         _ => agents::gemini_env(&home, &url),
     };
-    let project = walled(with_env(project, env), &model);
+    let project = prepare(walled(with_env(project, env), &model));
     let ran = project.run(&[]).expect(0);
     assert_eq!(ran.verdicts(), ["A verified"]);
     assert_eq!(record(&project, 1)["runs"][0]["agent"], "mine");
     assert!(model.requests()[0].is_fresh());
     assert_all_dead(&home);
+    project
+}
+
+fn walled_in_place(project: Project) -> Project {
+    project.in_place().env("RALPH_SAFETY_SANDBOX", "auto")
+}
+
+/// In the person's own folder, first without any settings of agents and then with folders of theirs that have none:
+/// each starts although its settings can't be made, and leaves no trace.
+fn lands_a_task_in_place(dialect: &str, program: &std::path::Path, model_name: &str) {
+    let without = lands_one_task_in(dialect, program, model_name, walled_in_place);
+    let with = lands_one_task_in(dialect, program, model_name, |project| {
+        for folder in [".claude", ".pi", ".codex", ".gemini", ".opencode"] {
+            project
+                .repo
+                .file(format!("{folder}/README"), "of the team\n");
+        }
+        project.repo.commit("folders of agents");
+        walled_in_place(project)
+    });
+    for project in [without, with] {
+        for path in SETTINGS {
+            assert!(!project.repo.exists(path), "{dialect}: {path}");
+        }
+        assert_eq!(project.leftovers(), Vec::<String>::new(), "{dialect}");
+    }
+}
+
+/// Settings of agents in a repository.
+const SETTINGS: [&str; 9] = [
+    ".mcp.json",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".pi/settings.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    "opencode.json",
+    "opencode.jsonc",
+    ".opencode/opencode.json",
+];
+
+#[test]
+fn claude_code_lands_a_task_in_place_without_settings() {
+    let claude = agents::claude();
+    lands_a_task_in_place("claude", &claude, "claude-sonnet-4-5");
+}
+
+#[test]
+fn a_second_version_of_claude_code_lands_a_task_in_place_without_settings() {
+    let (claude, _) = agents::second_claude();
+    lands_a_task_in_place("claude", &claude, "claude-sonnet-4-5");
+}
+
+#[test]
+fn pi_lands_a_task_in_place_without_settings() {
+    lands_a_task_in_place("pi", &agents::pi(), agents::PI_MODEL);
+}
+
+#[test]
+fn codex_lands_a_task_in_place_without_settings() {
+    lands_a_task_in_place("codex", &agents::codex(), "scripted-1");
+}
+
+#[test]
+fn opencode_lands_a_task_in_place_without_settings() {
+    let opencode = agents::opencode();
+    lands_a_task_in_place("opencode", &opencode, agents::OPENCODE_MODEL);
+}
+
+#[test]
+fn gemini_cli_lands_a_task_in_place_without_settings() {
+    lands_a_task_in_place("gemini", &agents::gemini(), agents::GEMINI_MODEL);
 }
 
 #[test]

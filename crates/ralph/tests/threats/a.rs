@@ -3,6 +3,7 @@
 mod claims;
 mod git;
 mod host;
+mod not_there;
 mod verification;
 
 /// The cases by number, each with its name. The test of a case begins with its number, as in `a07_…`; a case

@@ -51,8 +51,9 @@ mod killed;
     reason = "the tests of the loop use what is not used here"
 )]
 mod of_the_loop {
+    pub(crate) mod other_user;
     pub(crate) mod support;
 }
 mod scene;
 
-use of_the_loop::support;
+use of_the_loop::{other_user, support};

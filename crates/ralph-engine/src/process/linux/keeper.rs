@@ -27,8 +27,8 @@ use std::process::Stdio;
 use libc::{c_int, pid_t};
 
 use crate::process::{
-    FolderRename, KeeperName, MountPlan, MountTrial, SandboxPlan, TerminalAccess, TrialFailure,
-    sys as posix,
+    FolderRename, KeeperName, MountPlan, MountTrial, PlaceholderRemoval, SandboxPlan,
+    TerminalAccess, TrialFailure, sys as posix,
 };
 pub(super) use mounts::CompiledMounts;
 pub(super) use sandbox::CompiledSandbox;
@@ -165,6 +165,8 @@ pub(super) struct KeeperStart<'a> {
     pub(super) mounts: Option<CompiledMounts>,
     pub(super) sandbox: Option<CompiledSandbox>,
     pub(super) name: KeeperName,
+    /// Taken away when the tree is dead, also where ralph is.
+    pub(super) placeholders: Option<PlaceholderRemoval>,
 }
 
 /// All that A and B need to know, gathered before the fork.
@@ -178,6 +180,7 @@ struct Keeper {
     mounts: Option<CompiledMounts>,
     sandbox: Option<CompiledSandbox>,
     name: KeeperName,
+    placeholders: Option<PlaceholderRemoval>,
     last: LastStep,
 }
 
@@ -193,6 +196,7 @@ impl Keeper {
             mounts: start.mounts,
             sandbox: start.sandbox,
             name: start.name,
+            placeholders: start.placeholders,
             last,
         }
     }
@@ -324,6 +328,7 @@ impl Rehearsal {
             mounts,
             sandbox,
             name: KeeperName::default(),
+            placeholders: None,
         };
         let keeper = Keeper::new(start, last);
         let mut command = std::process::Command::new("true");
@@ -357,11 +362,13 @@ impl Keeper {
             // A signal to ralph's group must reach the program once, through ralph.
             TerminalAccess::Foreground => posix::new_group(),
         }
-        match self.kind {
-            KeeperKind::PidNamespace | KeeperKind::UserNamespace => {
+        match (self.kind, &self.placeholders) {
+            (KeeperKind::PidNamespace | KeeperKind::UserNamespace, None) => {
                 sys::parent_death_signal(libc::SIGKILL);
             }
-            KeeperKind::Subreaper => sys::parent_death_signal(KILL_TREE.as_raw()),
+            // It has something to do besides.
+            (KeeperKind::PidNamespace | KeeperKind::UserNamespace, Some(_))
+            | (KeeperKind::Subreaper, _) => sys::parent_death_signal(KILL_TREE.as_raw()),
         }
         if sys::parent() != self.ralph {
             // ralph died before the signal was asked for.
@@ -387,9 +394,10 @@ impl Keeper {
         match self.clone(libc::CLONE_NEWPID | libc::CLONE_NEWNS | user | more) {
             Err(_) => self.failed(SetupStep::Namespace),
             Ok(Some(b)) => {
-                sys::close_all_but(hold);
+                sys::close_all_but([hold, self.lock_or(hold)]);
                 sys::hide();
-                pass_on_until_end(b)
+                pass_on_until_end(b);
+                self.leave()
             }
             Ok(None) => {
                 sys::close(hold);
@@ -431,7 +439,7 @@ impl Keeper {
             Err(_) => self.failed(SetupStep::Fork),
             Ok(None) => self.be_program(),
             Ok(Some(program)) => {
-                sys::close_all_but(self.status);
+                sys::close_all_but([self.status, self.status]);
                 sys::hide();
                 let dropped = self.sandbox.as_ref().map(CompiledSandbox::drop_to_signals);
                 if let Some(Err(_)) = dropped {
@@ -517,7 +525,7 @@ impl Keeper {
                 self.be_program()
             }
             Ok(Some(program)) => {
-                sys::close_all_but(self.status);
+                sys::close_all_but([self.status, self.lock_or(self.status)]);
                 sys::hide();
                 self.sweep_at_end(program)
             }
@@ -531,7 +539,7 @@ impl Keeper {
             let signal = sys::next_signal();
             if signal == KILL_TREE.as_raw() {
                 sys::kill_and_reap_all();
-                sys::exit(0);
+                self.leave();
             }
             if signal != libc::SIGCHLD {
                 sys::kill(program, signal);
@@ -541,11 +549,28 @@ impl Keeper {
                 if pid == program {
                     sys::kill_and_reap_all();
                     sys::report(self.status, 0, status);
-                    sys::exit(0);
+                    self.leave();
                 }
             }
             self.report_a_stop(program);
         }
+    }
+
+    /// The lock on the list of placeholders, where there are some.
+    fn lock_or(&self, other: RawFd) -> RawFd {
+        let lock = self.placeholders.as_ref();
+        lock.and_then(PlaceholderRemoval::lock).unwrap_or(other)
+    }
+
+    /// Runs in A, once the tree is dead.
+    fn leave(&self) -> ! {
+        if let Some(placeholders) = &self.placeholders
+            && let Some(lock) = placeholders.lock()
+        {
+            // SAFETY: A has kept this descriptor open.
+            placeholders.take_away_if_last(unsafe { BorrowedFd::borrow_raw(lock) });
+        }
+        sys::exit(0)
     }
 
     /// A program that stopped in the foreground would hold the terminal for ever: ralph has to know.
@@ -607,7 +632,7 @@ impl Keeper {
 }
 
 /// Runs in A of a namespace tree. Ends after B, that is when all of the tree is dead.
-fn pass_on_until_end(b: pid_t) -> ! {
+fn pass_on_until_end(b: pid_t) {
     loop {
         let signal = sys::next_signal();
         if signal == KILL_TREE.as_raw() {
@@ -615,7 +640,7 @@ fn pass_on_until_end(b: pid_t) -> ! {
         } else if signal != libc::SIGCHLD {
             sys::kill(b, signal);
         } else if !matches!(sys::reap(b), sys::Reaped::Nothing) {
-            sys::exit(0);
+            return;
         }
     }
 }

@@ -45,6 +45,9 @@ impl KeptTree {
             .map(|view| CompiledMounts::new(view.plan, view.cwd, user))
             .transpose()
             .map_err(StartFailure::Plan)?;
+        let placeholders = start
+            .mounts
+            .and_then(|view| view.plan.placeholders.as_deref());
         let doors = start.sandbox.map_or(0, count_doors);
         let (from_keeper, to_ralph) = match doors {
             0 => (None, None),
@@ -65,6 +68,7 @@ impl KeptTree {
             mounts: mounts.clone(),
             sandbox: sandbox.clone(),
             name: start.name,
+            placeholders: placeholders.map(|held| held.removal()).transpose()?,
         };
         keeper::install(&mut command, keeper_start);
         let spawned = command.spawn();
@@ -78,6 +82,9 @@ impl KeptTree {
                 None => StartFailure::Program(source),
             },
         })?;
+        if let Some(placeholders) = placeholders {
+            placeholders.hand_over();
+        }
         let pid = keeper
             .id()
             .and_then(|id| Pid::from_raw(id.cast_signed()))

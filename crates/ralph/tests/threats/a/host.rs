@@ -154,66 +154,34 @@ fn a35_in_place_what_ralph_trusts_can_not_be_written_in_a_sandbox() {
         .iter()
         .map(|one| format!("({one}) 2>/dev/null && echo \"{one}\" >> open.txt; "))
         .collect();
-    let project = alone(
-        "in_place",
-        &format!("{tries} echo note >> progress.md; work"),
-    )
-    .env("RALPH_SAFETY_SANDBOX", "auto")
-    .config("loop:\n  max_attempts: 1\n");
-    project
-        .repo
-        .file(".claude/settings.json", "{}\n")
-        .file(".ralph/prompts/README.md", "none\n")
-        .commit("settings");
-    let before = project.repo.git(["for-each-ref"]);
-    project.run(&[]).expect(0);
-    assert_eq!(project.landed(), ["A"]);
-    assert!(
-        !project.repo.exists("open.txt"),
-        "{}",
-        project.repo.read("open.txt")
-    );
-    assert!(
-        !project.repo.git(["for-each-ref"]).contains("other"),
-        "{before}"
-    );
-}
-
-/// Files that ralph or an agent trusts, none of which is there.
-const NOT_THERE: [&str; 9] = [
-    ".mcp.json",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".pi/settings.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    "opencode.json",
-    "ralph.yaml",
-    ".ralph/prompts/iteration.md",
-];
-
-fn a35_what_is_trusted_and_not_there_is_not_there_after_a_run(mode: &str) {
-    // By an agent whose attempt fails, and by one that leaves them alone: nothing empty is left in their places.
-    let makes: String = NOT_THERE
-        .iter()
-        .map(|path| format!("mkdir -p $(dirname {path}); echo '{{}}' > {path}; "))
-        .collect();
-    for does in [makes.as_str(), "true", "work"] {
-        let project = alone(mode, does)
-            .env("RALPH_SAFETY_SANDBOX", "auto")
-            .env("RALPH_LOOP_MAX_VERIFY_RETRIES", "0");
-        project.run(&["--once"]);
-        for path in NOT_THERE {
-            let how = format!("{mode}, {does}: {path}");
-            assert!(!project.repo.exists(path), "{how}");
-            let folder = std::path::Path::new(path).parent().unwrap();
-            let is_own = folder.starts_with(".ralph") || folder.as_os_str().is_empty();
-            let is_left = project.repo.root().join(folder).exists();
-            assert!(is_own || !is_left, "{how}: its folder");
-        }
+    // By namespaces of ralph's own, and by bwrap.
+    for containment in ["pid-namespace", "subreaper"] {
+        let project = alone(
+            "in_place",
+            &format!("{tries} echo note >> progress.md; work"),
+        )
+        .env("RALPH_SAFETY_SANDBOX", "auto")
+        .env("RALPH_CONTAINMENT", containment)
+        .config("loop:\n  max_attempts: 1\n");
+        project
+            .repo
+            .file(".claude/settings.json", "{}\n")
+            .file(".ralph/prompts/README.md", "none\n")
+            .commit("settings");
+        let before = project.repo.git(["for-each-ref"]);
+        project.run(&[]).expect(0);
+        assert_eq!(project.landed(), ["A"], "{containment}");
+        assert!(
+            !project.repo.exists("open.txt"),
+            "{containment}: {}",
+            project.repo.read("open.txt")
+        );
+        assert!(
+            !project.repo.git(["for-each-ref"]).contains("other"),
+            "{containment}: {before}"
+        );
     }
 }
-modes!(a35_what_is_trusted_and_not_there_is_not_there_after_a_run);
 
 #[test]
 fn a33_a_sandbox_that_can_not_be_is_refused_by_name() {

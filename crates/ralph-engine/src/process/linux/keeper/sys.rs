@@ -121,9 +121,15 @@ pub(super) fn hung_up(fd: c_int) -> bool {
     poll.revents & libc::POLLHUP != 0
 }
 
-pub(super) fn close_all_but(keep: c_int) {
-    close_range(0, keep - 1);
-    close_range(keep + 1, c_int::MAX);
+pub(super) fn close_all_but([one, other]: [c_int; 2]) {
+    let (low, high) = if one < other {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    close_range(0, low - 1);
+    close_range(low + 1, high - 1);
+    close_range(high + 1, c_int::MAX);
 }
 
 fn close_range(first: c_int, last: c_int) {
