@@ -64,8 +64,8 @@ pub use placeholders::{
 pub use running::{Ended, ProgramEvent, Running, StopPlan, spawn, spawn_on};
 pub use rustix::process::Signal;
 pub use sandbox::{
-    FILTER_DESCRIPTORS, OwnedPath, OwnerNeed, SandboxIdentity, SandboxLimits, SandboxMeans,
-    SandboxNetwork, SandboxPlan, ShownAs, ShownPath,
+    FILTER_DESCRIPTORS, OwnedPath, OwnerNeed, SandboxIdentity, SandboxImage, SandboxLimits,
+    SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, ShownPath,
 };
 pub use spec::{CommandSpec, Output, SpawnError, Stdin};
 pub use tail::Tail;

@@ -10,6 +10,7 @@ mod group;
 mod home;
 mod hosts;
 mod identity;
+mod image;
 mod limits;
 mod place;
 mod relay;
@@ -41,6 +42,7 @@ use self::{
     container::{Container, ContainerRun, answer},
     home::{HomeRequest, SandboxHome},
     identity::{OwnerTrial, ProgramUser},
+    image::{DockerImage, ImageRequest},
     relay::{Relay, RelayPlan},
     toolchains::SESSION_VARIABLES,
     view::{SandboxView, ViewRights, is_narrow},
@@ -98,6 +100,8 @@ pub struct Sandbox {
     means: SandboxMeans,
     /// The container, where that is the means.
     container: Option<Container>,
+    /// The image whose files are shown instead of the system's.
+    image: Option<DockerImage>,
     /// The program, where that is the means.
     bwrap: Option<PathBuf>,
     view: SandboxView,
@@ -224,6 +228,14 @@ impl SandboxFound {
         }
         let is_required = request.safety.sandbox == SandboxMode::Required;
         if let Some(image) = &request.safety.container {
+            if find_program("podman", path_folders(request.vars)).is_none() {
+                let mut sandbox = Sandbox::in_image(image, request).await?;
+                if let (true, UserOfPrograms::Root { reason }) = (is_required, &sandbox.user) {
+                    return Err(root_is_not_kept_in(reason));
+                }
+                sandbox.limits.find_group();
+                return Ok(Self::Walls(Box::new(sandbox)));
+            }
             if is_required && rustix::process::geteuid().is_root() {
                 return Err(
                     "ralph runs as root, and programs in a container would be root's: root is not kept in by \
@@ -241,10 +253,7 @@ impl SandboxFound {
                     user: UserOfPrograms::Root { reason },
                     ..
                 }) if is_required => {
-                    return Err(format!(
-                        "ralph runs as root, and its programs can't run as another user here ({reason}): \
-                         root is not kept in by a sandbox"
-                    ));
+                    return Err(root_is_not_kept_in(&reason));
                 }
                 Ok(_) if is_required && means == SandboxMeans::Landlock => {
                     reasons.push("Landlock alone keeps less than `required` promises".to_owned());
@@ -313,26 +322,40 @@ impl Sandbox {
         if means == SandboxMeans::Bwrap {
             return Self::by_bwrap(request).await;
         }
+        Self::with_strongest_user(means, request, None)
+    }
+
+    /// The same by the keeper itself, with the files of an image if there is one.
+    fn with_strongest_user(
+        means: SandboxMeans,
+        request: &SandboxRequest<'_>,
+        image: Option<&DockerImage>,
+    ) -> Result<Self, TrialFailure> {
+        let new = |user| Self::new(means, request, user, image).tried(request.containment);
         if !rustix::process::geteuid().is_root() {
-            return Self::new(means, request, UserOfPrograms::Own).tried(request.containment);
+            return new(UserOfPrograms::Own);
         }
         let home = home_in(request.vars);
         let homes = request.data_dir.join("homes");
         let reason = match ProgramUser::choose(&homes, home.as_deref(), request.root) {
             Ok(user) => {
                 let user = UserOfPrograms::Another(Arc::new(user));
-                match Self::new(means, request, user).tried(request.containment) {
+                match new(user) {
                     Ok(sandbox) => return Ok(sandbox),
                     Err(failure) => failure.to_string(),
                 }
             }
             Err(reason) => reason,
         };
-        let user = UserOfPrograms::Root { reason };
-        Self::new(means, request, user).tried(request.containment)
+        new(UserOfPrograms::Root { reason })
     }
 
-    fn new(means: SandboxMeans, request: &SandboxRequest<'_>, user: UserOfPrograms) -> Self {
+    fn new(
+        means: SandboxMeans,
+        request: &SandboxRequest<'_>,
+        user: UserOfPrograms,
+        image: Option<&DockerImage>,
+    ) -> Self {
         let home = home_in(request.vars);
         let rights = if user.is_root() {
             ViewRights::Root
@@ -340,6 +363,7 @@ impl Sandbox {
             ViewRights::Ordinary
         };
         let mut view = match means {
+            SandboxMeans::Namespaces if image.is_some() => SandboxView::of_image_files(),
             SandboxMeans::Namespaces | SandboxMeans::Bwrap | SandboxMeans::Landlock => {
                 let mut view = SandboxView::of_system(means, rights);
                 view.add_toolchains(home.as_deref(), request.vars);
@@ -361,6 +385,7 @@ impl Sandbox {
         Self {
             means,
             container: None,
+            image: image.cloned(),
             bwrap: None,
             view,
             root: request.root.to_owned(),
@@ -387,7 +412,7 @@ impl Sandbox {
 
     async fn by_bwrap(request: &SandboxRequest<'_>) -> Result<Self, TrialFailure> {
         let user = UserOfPrograms::of_started("bwrap");
-        let mut sandbox = Self::new(SandboxMeans::Bwrap, request, user);
+        let mut sandbox = Self::new(SandboxMeans::Bwrap, request, user, None);
         sandbox.bwrap = Some(bwrap::find(request.vars)?);
         let tried = sandbox.try_shell(request).await;
         tried.map_err(|said| TrialFailure {
@@ -409,7 +434,7 @@ impl Sandbox {
         let container =
             Container::find(image, request.vars, request.root, request.containment).await?;
         let user = UserOfPrograms::of_started("podman");
-        let mut sandbox = Self::new(means, request, user);
+        let mut sandbox = Self::new(means, request, user, None);
         sandbox.container = Some(container.clone());
         let Err(first) = sandbox.try_shell(request).await else {
             return Ok(sandbox);
@@ -422,6 +447,32 @@ impl Sandbox {
                 "`safety.container`: nothing can be started in {image}: {first}"
             )),
         }
+    }
+
+    /// A sandbox of ralph's own around the files of an image of docker's; `Err` says why there is none.
+    async fn in_image(name: &str, request: &SandboxRequest<'_>) -> Result<Self, String> {
+        let means = SandboxMeans::Namespaces;
+        if !means.works_in(request.containment) {
+            let containment = request.containment;
+            return Err(format!(
+                "`safety.container`: it is made in a mount namespace, and {containment} has none"
+            ));
+        }
+        container::check_name(name)?;
+        let wanted = ImageRequest {
+            name,
+            vars: request.vars,
+            root: request.root,
+            data_dir: request.data_dir,
+            containment: request.containment,
+        };
+        let image = DockerImage::find(&wanted).await?;
+        let failed =
+            |said: String| format!("`safety.container`: nothing can be started in {name}: {said}");
+        let sandbox = Self::with_strongest_user(means, request, Some(&image));
+        let sandbox = sandbox.map_err(|failure| failed(failure.to_string()))?;
+        sandbox.try_shell(request).await.map_err(failed)?;
+        Ok(sandbox)
     }
 
     /// Starts a shell that does nothing.
@@ -453,7 +504,7 @@ impl Sandbox {
         vars: &[(OsString, OsString)],
         containment: Containment,
     ) -> Result<Vec<String>, String> {
-        if self.container.is_none() || programs.is_empty() {
+        if self.image().is_none() || programs.is_empty() {
             return Ok(Vec::new());
         }
         // Not as arguments, of which files are shown.
@@ -467,7 +518,8 @@ impl Sandbox {
 
     /// The image that programs run in.
     pub(crate) fn image(&self) -> Option<&str> {
-        self.container.as_ref().map(Container::image)
+        let container = self.container.as_ref().map(Container::image);
+        container.or(self.image.as_ref().map(DockerImage::name))
     }
 
     /// Lets folders of downloads be read only, where the machine can't throw away what is written to them.
@@ -534,6 +586,7 @@ impl Sandbox {
             means: self.means,
             nested: self.nested,
             identity: self.identity(&mut view, Some(&mounts)),
+            image: self.image.as_ref().map(DockerImage::plan),
             ..SandboxPlan::default()
         };
         view.into_plan(&mut plan);
@@ -560,7 +613,10 @@ impl Sandbox {
                 return "reduced: by Landlock, because namespaces are refused".to_owned();
             }
             (_, Some(container)) => container.sentence(),
-            (means, None) => means.to_string(),
+            (means, None) => match &self.image {
+                Some(image) => image.sentence(),
+                None => means.to_string(),
+            },
         };
         match &self.user {
             UserOfPrograms::Own => format!("on, by {means}"),
@@ -627,6 +683,7 @@ impl Sandbox {
             nested: self.nested,
             overrides_owners: self.overrides_owners,
             limits: self.limits.of_program(self.means),
+            image: self.image.as_ref().map(DockerImage::plan),
             shown: Vec::new(),
         };
         view.into_plan(&mut plan);
@@ -779,7 +836,7 @@ impl Sandbox {
     fn show_command(&self, spec: &CommandSpec, view: &mut SandboxView) {
         let home = self.home.as_deref();
         // In a container it is the image's.
-        if self.container.is_none()
+        if self.image().is_none()
             && let Some(program) = program_of(spec)
         {
             view.add_program(&program, home);
@@ -802,6 +859,9 @@ impl Sandbox {
             !is_hidden && !SESSION_VARIABLES.contains(&name)
         });
         home.change_environment(&mut spec.env);
+        if let Some(image) = &self.image {
+            image.change_environment(&mut spec.env);
+        }
         if let Some(user) = self.user.another() {
             user.change_environment(&mut spec.env);
         }
@@ -818,6 +878,14 @@ impl Sandbox {
             set(format!("GIT_CONFIG_VALUE_{index}"), value);
         }
     }
+}
+
+/// Says that `required` can't be for root.
+fn root_is_not_kept_in(reason: &str) -> String {
+    format!(
+        "ralph runs as root, and its programs can't run as another user here ({reason}): root is not kept in \
+         by a sandbox"
+    )
 }
 
 /// The home that the environment names, if it can be replaced: not the root folder, nor one of the system.

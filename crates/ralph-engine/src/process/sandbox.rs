@@ -9,7 +9,7 @@ use std::net::SocketAddrV4;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use super::Containment;
+use super::{Containment, OverlayXattrs};
 
 /// The walls around one program and all that it starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +26,15 @@ pub struct SandboxPlan {
     /// The user that it becomes, where root starts it.
     pub identity: Option<SandboxIdentity>,
     pub limits: SandboxLimits,
+    /// The files that its root folder has besides what is shown, where namespaces are the means.
+    pub image: Option<SandboxImage>,
+}
+
+/// A system in a folder, which programs see as their root and can't write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxImage {
+    pub folder: PathBuf,
+    pub xattrs: OverlayXattrs,
 }
 
 /// The means by which a sandbox is made.

@@ -2,8 +2,7 @@
 //!
 //! podman makes it, started below the keeper as any program is: it sees the layer, and all that it starts ends
 //! with the run. It reads the person's images and changes nothing of theirs: what it writes is in a folder of
-//! ralph's that goes with the run, also after SIGKILL. Docker's programs are started by a service outside, which
-//! neither sees a layer nor ends with ralph.
+//! ralph's that goes with the run, also after SIGKILL. Images of docker's are [`super::image`].
 
 use std::{
     ffi::OsString,
@@ -100,19 +99,9 @@ impl Container {
         root: &Path,
         containment: Containment,
     ) -> Result<Self, String> {
-        if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
-            return Err(format!("`safety.container`: {name:?} names no image"));
-        }
+        check_name(name)?;
         let Some(podman) = find_program("podman", path_folders(vars)) else {
-            let reason = match find_program("docker", path_folders(vars)) {
-                Some(_) => {
-                    "docker alone does not do: its service neither sees a layer nor ends with ralph"
-                }
-                None => "podman is not on the PATH",
-            };
-            return Err(format!(
-                "`safety.container` needs podman, and {reason}: install podman"
-            ));
+            return Err("`safety.container`: podman is not on the PATH any more".to_owned());
         };
         let ask = async |args: &[&str]| {
             // In the namespaces that it has later, so that it need not make some, which would stay behind.
@@ -293,19 +282,36 @@ impl Container {
     }
 }
 
+/// Refuses what can't be the name of an image.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
+        return Err(format!("`safety.container`: {name:?} names no image"));
+    }
+    Ok(())
+}
+
 /// Runs podman or a program in a container to its end; its output, as an error where it fails.
 pub(super) async fn answer(spec: &CommandSpec, containment: Containment) -> Result<String, String> {
+    answer_within(spec, containment, PATIENCE).await
+}
+
+/// The same with another patience.
+pub(super) async fn answer_within(
+    spec: &CommandSpec,
+    containment: Containment,
+    patience: Duration,
+) -> Result<String, String> {
     let mut running = spawn(spec, containment).map_err(|error| error.to_string())?;
     let mut said = Tail::new(LONGEST_ANSWER.0, LONGEST_ANSWER.1);
     let ended = running
-        .finish_within(PATIENCE, &mut |bytes| said.push(bytes))
+        .finish_within(patience, &mut |bytes| said.push(bytes))
         .await;
     let said = said.text().trim().to_owned();
     match ended {
         Some(Ok(Ended::Code(0))) => Ok(said),
         Some(Ok(_)) => Err(said),
         Some(Err(error)) => Err(error.to_string()),
-        None => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+        None => Err(format!("no answer within {} s", patience.as_secs())),
     }
 }
 
@@ -373,7 +379,7 @@ fn is_plain_name(name: &str) -> bool {
 }
 
 /// Tells whether a variable names programs, libraries or downloads of this machine.
-fn is_of_machine(name: &str) -> bool {
+pub(super) fn is_of_machine(name: &str) -> bool {
     name.starts_with("LD_")
         || PROGRAM_VARIABLES.contains(&name)
         || CACHE_VARIABLES.contains(&name)

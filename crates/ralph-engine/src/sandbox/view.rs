@@ -61,6 +61,25 @@ impl SandboxView {
         }
     }
 
+    /// The same where ralph makes the container itself.
+    pub(super) fn of_image_files() -> Self {
+        let mut view = Self::of_image();
+        view.means = SandboxMeans::Namespaces;
+        view.add_devices();
+        view.add_own_folders();
+        view.set("/run", ShownAs::Memory);
+        view.system = view.shown.keys().cloned().collect();
+        view
+    }
+
+    fn add_devices(&mut self) {
+        for path in DEVICES {
+            if Path::new(path).exists() {
+                self.set(path, ShownAs::Device);
+            }
+        }
+    }
+
     /// The system, without anyone's home.
     pub(super) fn of_system(means: SandboxMeans, rights: ViewRights) -> Self {
         let mut view = Self {
@@ -72,11 +91,7 @@ impl SandboxView {
         for path in SYSTEM {
             view.add(Path::new(path), &ShownAs::ReadOnly);
         }
-        for path in DEVICES {
-            if Path::new(path).exists() {
-                view.set(path, ShownAs::Device);
-            }
-        }
+        view.add_devices();
         if means.has_own_root() {
             view.add_own_folders();
         } else {

@@ -28,6 +28,7 @@ mod gutter;
 mod handing_over;
 mod health;
 mod in_containers;
+mod in_docker_images;
 mod in_place;
 mod in_progress;
 mod intervening;

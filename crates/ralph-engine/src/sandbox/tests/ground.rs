@@ -154,7 +154,7 @@ impl<'a> Machine<'a> {
             (_, Some(reason)) => {
                 let reason = reason.to_owned();
                 let user = UserOfPrograms::Root { reason };
-                let tried = Sandbox::new(means, &request, user).tried(ground.containment());
+                let tried = Sandbox::new(means, &request, user, None).tried(ground.containment());
                 tried.unwrap_or_else(|failure| panic!("{means}: {failure}"))
             }
             (_, None) => block_on(Sandbox::strongest(means, &request))
@@ -175,8 +175,12 @@ impl<'a> Machine<'a> {
         image: &str,
         vars: &[(OsString, OsString)],
     ) -> String {
+        let safety = SafetyConfig {
+            container: Some(image.to_owned()),
+            ..SafetyConfig::default()
+        };
         let request = SandboxRequest {
-            safety: &SafetyConfig::default(),
+            safety: &safety,
             vars,
             root: &ground.repo,
             git_folders: &[],
@@ -186,7 +190,7 @@ impl<'a> Machine<'a> {
             data_dir: &ground.dir.join("data"),
             containment: ground.containment(),
         };
-        block_on(Sandbox::in_container(image, &request)).unwrap_err()
+        block_on(SandboxFound::find(&request)).unwrap_err()
     }
 
     /// Tries one means, and says why it does not work.

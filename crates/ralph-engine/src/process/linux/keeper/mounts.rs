@@ -404,7 +404,7 @@ fn compile_scratch(
 
 /// Said in full: what is not said is as the distribution set it. A file with `metacopy` would be in the upper
 /// folder without its content.
-fn features(xattrs: OverlayXattrs) -> &'static [u8] {
+pub(super) fn features(xattrs: OverlayXattrs) -> &'static [u8] {
     match xattrs {
         OverlayXattrs::Trusted => b",index=off,metacopy=off,redirect_dir=on",
         OverlayXattrs::User => b",index=off,metacopy=off,userxattr",
@@ -412,7 +412,7 @@ fn features(xattrs: OverlayXattrs) -> &'static [u8] {
 }
 
 /// The options of a mount on `target`, as the kernel takes them.
-fn finished(options: Vec<u8>, target: &Path) -> Result<CString, MountPlanError> {
+pub(super) fn finished(options: Vec<u8>, target: &Path) -> Result<CString, MountPlanError> {
     let length = options.len();
     let target = target.to_owned();
     if length > MountPlan::LONGEST_OPTIONS {
@@ -422,7 +422,7 @@ fn finished(options: Vec<u8>, target: &Path) -> Result<CString, MountPlanError> 
 }
 
 /// The kernel splits options at commas and lower folders at colons.
-fn push_escaped(options: &mut Vec<u8>, path: &Path) -> Result<(), MountPlanError> {
+pub(super) fn push_escaped(options: &mut Vec<u8>, path: &Path) -> Result<(), MountPlanError> {
     for &byte in c_string(path)?.as_bytes() {
         if matches!(byte, b'\\' | b',' | b':') {
             options.push(b'\\');

@@ -17,15 +17,15 @@ use rustix::fs::{Mode, OFlags};
 use super::calls::{CallFilter, CallRights};
 use super::capabilities::{self, KeptCapabilities};
 use super::mounts::{
-    MOUNT_ATTR_NODEV, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, attach, c_string, clone_tree, give,
-    mount, refuse_links, set_attributes,
+    MOUNT_ATTR_NODEV, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, attach, c_string, clone_tree, features,
+    finished, give, mount, push_escaped, refuse_links, set_attributes,
 };
 use super::owners::{CompiledIdentity, become_user, give_streams};
 use super::{rules, sys};
 use crate::process::sys::{CallFailed, check};
 use crate::process::{
-    FILTER_DESCRIPTORS, MountPlanError, SandboxLimits, SandboxMeans, SandboxNetwork, SandboxPlan,
-    ShownAs, ShownPath,
+    FILTER_DESCRIPTORS, MountPlanError, SandboxImage, SandboxLimits, SandboxMeans, SandboxNetwork,
+    SandboxPlan, ShownAs, ShownPath,
 };
 
 /// The folder that the new root is made on. It is there: the keeper mounted it. What it shows is taken before.
@@ -38,6 +38,8 @@ pub(in crate::process::linux) struct CompiledSandbox(Arc<CompiledWalls>);
 struct CompiledWalls {
     means: SandboxMeans,
     entries: Vec<CompiledEntry>,
+    /// The options of an overlay over the files of an image.
+    image: Option<CString>,
     network: CompiledNetwork,
     limits: CompiledLimits,
     kept: KeptCapabilities,
@@ -163,6 +165,7 @@ impl CompiledSandbox {
         Ok(Self(Arc::new(CompiledWalls {
             means: plan.means,
             entries,
+            image: plan.image.as_ref().map(compile_image).transpose()?,
             network: compile_network(&plan.network, to_ralph),
             limits: CompiledLimits::new(&plan.limits)?,
             kept: match (plan.means, &identity) {
@@ -271,7 +274,7 @@ impl CompiledSandbox {
             for (index, entry) in walls.entries.iter().enumerate() {
                 entry.find().map_err(|_| index)?;
             }
-            make_base().map_err(|_| whole)?;
+            make_base(walls.image.as_deref()).map_err(|_| whole)?;
             for (index, entry) in walls.entries.iter().enumerate() {
                 entry.perform().map_err(|_| index)?;
             }
@@ -484,10 +487,25 @@ fn plain_string(path: &Path) -> Result<CString, MountPlanError> {
     })
 }
 
+/// The options of the overlay that is the new root: changes are made in memory, at the new root itself.
+fn compile_image(image: &SandboxImage) -> Result<CString, MountPlanError> {
+    let mut options = Vec::from(b"lowerdir=");
+    push_escaped(&mut options, &image.folder)?;
+    options.extend_from_slice(b",upperdir=/proc/upper,workdir=/proc/work");
+    options.extend_from_slice(features(image.xattrs));
+    finished(options, &image.folder)
+}
+
 /// Mounts the new root, and goes there.
-fn make_base() -> Result<(), CallFailed> {
+fn make_base(image: Option<&CStr>) -> Result<(), CallFailed> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV;
     mount(c"tmpfs", BASE, flags, c"mode=0755")?;
+    if let Some(options) = image {
+        for folder in [c"/proc/upper", c"/proc/work"] {
+            make_folder(folder, None)?;
+        }
+        mount(c"overlay", BASE, flags, options)?;
+    }
     sys::change_folder(BASE)
 }
 
