@@ -80,6 +80,14 @@ enum MountAction {
         path: CString,
     },
     Scratch(ScratchMount),
+    /// Shows `/dev/null` instead of a file.
+    Empty {
+        path: CString,
+    },
+    /// Lets nothing be written below a folder.
+    Protect {
+        path: CString,
+    },
 }
 
 /// An overlay whose upper folder is in memory: mounted at `path` first, and covered by the overlay.
@@ -177,11 +185,13 @@ impl CompiledStep {
         })
     }
 
-    fn optional(step: &MountStep) -> Option<Self> {
-        let step = Self::new(step, &[], None).ok()?;
+    /// A step against a way of root's. What is not there needs none.
+    fn against(path: &Path, action: fn(CString) -> MountAction) -> Option<Self> {
         Some(Self {
+            name: format!("covering {}", path.display()),
+            action: action(c_string(path).ok()?),
+            source: AtomicI32::new(-1),
             may_be_missing: true,
-            ..step
         })
     }
 
@@ -196,11 +206,11 @@ impl CompiledStep {
                 unsafe { libc::open(lower.as_ptr(), flags) }
             }
             MountAction::Bind { from, .. } => clone_tree(from),
-            MountAction::Overlay { lower: None, .. } | MountAction::Cover { .. } => return Ok(()),
+            MountAction::Overlay { lower: None, .. }
+            | MountAction::Cover { .. }
+            | MountAction::Empty { .. }
+            | MountAction::Protect { .. } => return Ok(()),
         };
-        if found < 0 && self.is_missing() {
-            return Ok(());
-        }
         self.source.store(found, Ordering::Relaxed);
         check(found)
     }
@@ -228,11 +238,7 @@ impl CompiledStep {
                 mount(c"overlay", target, *flags, options)?;
             }
             MountAction::Bind { to, access, .. } => {
-                let is_there = refuse_links(to);
-                if source < 0 || (is_there.is_err() && self.is_missing()) {
-                    return Ok(());
-                }
-                is_there?;
+                refuse_links(to)?;
                 if *access == BindAccess::ReadOnly {
                     set_attributes(source, MOUNT_ATTR_RDONLY)?;
                 }
@@ -258,6 +264,14 @@ impl CompiledStep {
                 }
                 mount(c"overlay", &scratch.path, scratch.flags, &scratch.options)?;
             }
+            MountAction::Empty { path } => match refuse_links(path) {
+                Err(_) if self.is_missing() => return Ok(()),
+                found => found.and_then(|()| bind(c"/dev/null", path))?,
+            },
+            MountAction::Protect { path } => match refuse_links(path) {
+                Err(_) if self.is_missing() => return Ok(()),
+                found => found.and_then(|()| protect(path))?,
+            },
         }
         if source >= 0 {
             sys::close(source);
@@ -292,20 +306,13 @@ fn ways_of_root() -> Vec<CompiledStep> {
         "timer_list",
     ];
     nodes.extend(files.map(|name| Path::new("/proc").join(name)));
-    nodes
-        .into_iter()
-        .map(|to| MountStep::Bind {
-            from: PathBuf::from("/dev/null"),
-            to,
-            access: BindAccess::ReadWrite,
-        })
-        .chain(SETTINGS.map(|folder| MountStep::Bind {
-            from: PathBuf::from(folder),
-            to: PathBuf::from(folder),
-            access: BindAccess::ReadOnly,
-        }))
-        .filter_map(|step| CompiledStep::optional(&step))
-        .collect()
+    let empty = nodes
+        .iter()
+        .filter_map(|path| CompiledStep::against(path, |path| MountAction::Empty { path }));
+    let protect = SETTINGS.iter().filter_map(|folder| {
+        CompiledStep::against(Path::new(folder), |path| MountAction::Protect { path })
+    });
+    empty.chain(protect).collect()
 }
 
 fn is_raw_device(path: &Path) -> bool {
@@ -477,6 +484,30 @@ pub(super) fn mount(
     })
 }
 
+/// Shows a file or a folder at another path: one call, where a tree that is taken and attached needs three and a
+/// namespace of its own.
+fn bind(from: &CStr, to: &CStr) -> Result<(), CallFailed> {
+    // SAFETY: both strings are valid, the others are not read.
+    check(unsafe {
+        libc::mount(
+            from.as_ptr(),
+            to.as_ptr(),
+            std::ptr::null(),
+            libc::MS_BIND | libc::MS_REC,
+            std::ptr::null(),
+        )
+    })
+}
+
+/// Lets nothing be written below a folder. One that is a mount needs no second one.
+fn protect(path: &CStr) -> Result<(), CallFailed> {
+    if set_attributes_at(path, MOUNT_ATTR_RDONLY).is_ok() {
+        return Ok(());
+    }
+    bind(path, path)?;
+    set_attributes_at(path, MOUNT_ATTR_RDONLY)
+}
+
 /// Fails where a part of a path is a symbolic link: in a layer it may be an agent's, and lead anywhere.
 pub(super) fn refuse_links(path: &CStr) -> Result<(), CallFailed> {
     #[repr(C)]
@@ -523,15 +554,26 @@ pub(super) fn give(path: &CStr, user: u32) -> Result<(), CallFailed> {
 
 /// Limits what a mount that was taken allows.
 pub(super) fn set_attributes(tree: c_int, set: u64) -> Result<(), CallFailed> {
-    change_attributes(tree, set, 0)
+    change_attributes(tree, c"", set, 0)
+}
+
+/// Limits what the mount at a path allows, and those below it.
+fn set_attributes_at(path: &CStr, set: u64) -> Result<(), CallFailed> {
+    change_attributes(libc::AT_FDCWD, path, set, 0)
 }
 
 /// Changes the owners of all that a mount shows, by the map of a user namespace.
 pub(super) fn map_owners(tree: c_int, user_namespace: c_int) -> Result<(), CallFailed> {
-    change_attributes(tree, MOUNT_ATTR_IDMAP, user_namespace.unsigned_abs().into())
+    let user_namespace = user_namespace.unsigned_abs().into();
+    change_attributes(tree, c"", MOUNT_ATTR_IDMAP, user_namespace)
 }
 
-fn change_attributes(tree: c_int, set: u64, user_namespace: u64) -> Result<(), CallFailed> {
+fn change_attributes(
+    folder: c_int,
+    path: &CStr,
+    set: u64,
+    user_namespace: u64,
+) -> Result<(), CallFailed> {
     #[repr(C)]
     struct MountAttributes {
         set: u64,
@@ -545,12 +587,12 @@ fn change_attributes(tree: c_int, set: u64, user_namespace: u64) -> Result<(), C
         propagation: 0,
         user_namespace,
     };
-    // SAFETY: an empty path, and a structure of the size that is given.
+    // SAFETY: the string is valid, and the structure of the size that is given.
     let done: c_long = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            tree,
-            c"".as_ptr(),
+            folder,
+            path.as_ptr(),
             AT_RECURSIVE | libc::AT_EMPTY_PATH.cast_unsigned(),
             &raw const attributes,
             size_of::<MountAttributes>(),
