@@ -44,11 +44,11 @@ impl ObjectGuard {
 
     fn link_new(&self, known: Option<SystemTime>) -> io::Result<()> {
         let objects = fs::File::open(&self.objects)?;
-        for folder in subfolders(&self.objects)? {
-            if known.is_some_and(|known| changed_at(&objects, &folder) < Some(known)) {
+        for folder in ObjectFolders::read(&self.objects)?.names() {
+            if known.is_some_and(|known| changed_at(&objects, folder) < Some(known)) {
                 continue;
             }
-            let (from, to) = (self.objects.join(&folder), self.links.join(&folder));
+            let (from, to) = (self.objects.join(folder), self.links.join(folder));
             fs::create_dir_all(&to)?;
             let known = names(&to)?;
             for name in names(&from)?.difference(&known) {
@@ -70,13 +70,19 @@ impl ObjectGuard {
         until: Option<SystemTime>,
     ) -> Result<usize, GitError> {
         let mut count = 0;
-        let kept = subfolders(&self.links).map_err(GitError::io("read", &self.links))?;
-        open_subfolders(&self.objects, |name| !kept.contains(name));
+        let kept = ObjectFolders::read(&self.links).map_err(GitError::io("read", &self.links))?;
         let objects = fs::File::open(&self.objects).ok();
-        for folder in &kept {
-            let changed = objects.as_ref().and_then(|all| changed_at(all, folder));
-            let is_of_programs =
-                changed.is_none_or(|at| at >= since && until.is_none_or(|until| at <= until));
+        let changed = |folder: &str| objects.as_ref().and_then(|all| changed_at(all, folder));
+        // Each folder that was there has one of links, so that others can only have come since.
+        let are_all_kept = !kept.is_empty() && changed(".").is_some_and(|at| at < since);
+        if are_all_kept {
+            make_writable(&self.objects.join("info"));
+        } else {
+            open_subfolders(&self.objects, |name| !kept.holds(name.as_encoded_bytes()));
+        }
+        for folder in kept.names() {
+            let is_of_programs = changed(folder)
+                .is_none_or(|at| at >= since && until.is_none_or(|until| at <= until));
             if is_of_programs {
                 count += put_back_in(&self.links.join(folder), &self.objects.join(folder))?;
             }
@@ -125,14 +131,41 @@ fn put_back_in(from: &Path, to: &Path) -> Result<usize, GitError> {
     put_back().map_err(failed)
 }
 
-/// The folders of objects: of the loose ones by their first two digits, and of packs.
-fn subfolders(objects: &Path) -> io::Result<HashSet<OsString>> {
-    let mut found = names(objects)?;
-    found.retain(|name| {
-        let digits = name.as_encoded_bytes();
-        name == "pack" || digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit)
-    });
-    Ok(found)
+/// The folders of objects in a folder: of the loose ones by their first two digits, and of packs. Sorted.
+struct ObjectFolders(Vec<String>);
+
+impl ObjectFolders {
+    /// Reads a folder; none are in one that is not there.
+    fn read(folder: &Path) -> io::Result<Self> {
+        let folder = match fs::File::open(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self(Vec::new())),
+            folder => folder?,
+        };
+        let mut found = Vec::new();
+        for entry in rustix::fs::Dir::read_from(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            let is_loose = name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit);
+            if is_loose || name == b"pack" {
+                found.push(String::from_utf8_lossy(name).into_owned());
+            }
+        }
+        found.sort_unstable();
+        Ok(Self(found))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    fn holds(&self, name: &[u8]) -> bool {
+        let found = self.0.binary_search_by(|known| known.as_bytes().cmp(name));
+        found.is_ok()
+    }
 }
 
 /// Gives the owner back the rights on those folders in a folder whose names are meant.
@@ -162,7 +195,7 @@ fn names(folder: &Path) -> io::Result<HashSet<OsString>> {
 /// write, no program can set this one.
 // The types of the fields differ between systems.
 #[allow(clippy::unnecessary_cast)]
-fn changed_at(above: &fs::File, folder: &OsStr) -> Option<SystemTime> {
+fn changed_at(above: &fs::File, folder: &str) -> Option<SystemTime> {
     let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
     let found = rustix::fs::statat(above, folder, flags).ok()?;
     let seconds = Duration::from_secs(u64::try_from(found.st_ctime as i64).ok()?);
