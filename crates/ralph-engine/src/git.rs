@@ -55,6 +55,7 @@ mod submodule;
 mod swap;
 mod take;
 mod tree;
+mod untouched;
 mod wedge;
 
 pub use attempt::{KeptAttempt, attempt_ref};

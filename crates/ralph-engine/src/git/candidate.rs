@@ -29,7 +29,7 @@ use crate::layer::{Below, BelowFile, UpperEntry, UpperKind};
 use crate::plain_file;
 
 /// The mode of a submodule in an index.
-const SUBMODULE: u32 = 0o160_000;
+pub(super) const SUBMODULE: u32 = 0o160_000;
 /// A file of this size is not an index that a repository can have.
 const LARGEST_INDEX: u64 = 512 * 1024 * 1024;
 

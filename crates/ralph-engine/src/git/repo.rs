@@ -24,6 +24,7 @@ use super::refs::{clear_folder, lock_of};
 use super::shadow::Shadow;
 use super::swap::Reflogs;
 use super::take::TakenFile;
+use super::untouched::StagedLook;
 use super::{GitEnvironment, GitError, Guard, Oid};
 use crate::named_lock::{Held, lock_git};
 use crate::owner::Owner;
@@ -82,6 +83,8 @@ pub(super) struct StagedTree {
     pub(super) index: StageIndex,
     /// All that differs from the base, where that is few plain files.
     pub(super) files: Option<Vec<TakenFile>>,
+    /// The look at the working tree that found it, where all that differed is staged.
+    pub(super) look: Option<StagedLook>,
 }
 
 #[derive(Debug)]

@@ -89,8 +89,17 @@ impl Repo {
         is_saved: &dyn Fn(&Path) -> bool,
     ) -> Result<WrittenMeanwhile, GitError> {
         let mut state = self.in_order().await;
+        let began = Instant::now();
         match state.staged.as_ref().filter(|staged| staged.tree == *tree) {
             Some(staged) => {
+                if let Some(look) = self.untouched(staged, spec.own_paths) {
+                    state.verified = Some(VerifiedLook {
+                        tree: tree.clone(),
+                        seen: look.rest.clone(),
+                        began,
+                    });
+                    return Ok(WrittenMeanwhile::default());
+                }
                 if let StageIndex::Held(held) = &staged.index {
                     held.write(&self.shadow.stage_index())?;
                 }
@@ -109,7 +118,6 @@ impl Repo {
             self.git(look).index(Index::Stage).run()
         };
         let is_own = |path: &Path| spec.own_paths.iter().any(|own| path.starts_with(own));
-        let began = Instant::now();
         let mut seen = read_seen(&look().await?)?;
         let whole = seen.clone();
         seen.changed

@@ -18,6 +18,7 @@ use super::refs::{HeadFile, read_head, read_ref};
 use super::repo::{StageIndex, StagedTree, State, remove_if_there};
 use super::status::{Seen, path_of};
 use super::take::Taken;
+use super::untouched::{DiskMoment, StagedLook};
 use super::wedge::make_readable;
 use super::{GitError, History, Oid, Repo};
 
@@ -48,7 +49,8 @@ impl Repo {
     pub async fn stage(&self, spec: &StageSpec<'_>) -> Result<Staged, GitError> {
         let mut state = self.in_order().await;
         let history = self.history_now(spec.base, spec.branch).await?;
-        let seen = self.scan_against(spec.base, &mut state).await?;
+        let since = DiskMoment::now(self.shadow.path());
+        let mut seen = self.scan_against(spec.base, &mut state).await?;
         let mut changes = self.changes(&seen, spec);
         if let History::Ahead { tip } = &history {
             self.add_ignored_but_committed(&mut changes, tip, spec)
@@ -75,6 +77,13 @@ impl Repo {
                     answer: "another object than its name says".into(),
                 });
             }
+        }
+        let is_all_staged = history == History::Unmoved && left_out.is_empty() && index.is_empty();
+        if let (Some(staged), Ok(since), true) = (&mut state.staged, since, is_all_staged) {
+            let kept: HashSet<&Path> = kept.into_iter().collect();
+            seen.changed.retain(|entry| !kept.contains(&*entry.path));
+            seen.untracked.retain(|path| !kept.contains(&**path));
+            staged.look = Some(StagedLook { since, rest: seen });
         }
         let tip = read_ref(&self.common_dir, &super::refs::branch_ref(spec.branch))?;
         Ok(Staged {
@@ -114,6 +123,7 @@ impl Repo {
                 tree: self.write_tree(Index::Stage).await?,
                 index: StageIndex::OnDisk,
                 files: None,
+                look: None,
             }
         };
         Ok(state.staged.insert(staged).tree.clone())
@@ -228,6 +238,7 @@ impl Repo {
                 tree: taken.tree.oid,
                 index: StageIndex::Held(taken.index),
                 files: Some(taken.files),
+                look: None,
             });
         }
         self.copy_base_to_stage()?;
@@ -236,6 +247,7 @@ impl Repo {
             tree: self.write_tree(Index::Stage).await?,
             index: StageIndex::OnDisk,
             files: None,
+            look: None,
         })
     }
 
@@ -448,6 +460,10 @@ struct IndexWork {
 }
 
 impl IndexWork {
+    fn is_empty(&self) -> bool {
+        self.dropped.is_empty() && self.forced.is_empty() && self.renormalised.is_empty()
+    }
+
     fn changes(&self, repo: &Repo) -> Vec<Changed> {
         let dropped = self.dropped.iter().map(|path| Changed {
             path: path.clone(),

@@ -1,5 +1,6 @@
 //! LandRequest: what was verified, durably, and only if nobody else moved the branch.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -527,4 +528,80 @@ async fn what_a_person_stages_at_any_moment_before_the_index_follows_stays_stage
         let staged = test.git(["diff", "--cached", "--name-only"]);
         assert_eq!(staged, "mine", "{moment}");
     }
+}
+
+/// Waits until a file that is made now would have a later time than all that were made before.
+fn until_the_clock_moves(test: &TestRepo) {
+    use std::os::unix::fs::MetadataExt as _;
+    let changed = |name: &str| {
+        let path = test.data_dir().join(name);
+        std::fs::write(&path, "").unwrap();
+        let found = std::fs::metadata(path).unwrap();
+        (found.ctime(), found.ctime_nsec())
+    };
+    let before = changed("before");
+    let moved = (0..10_000_000).any(|_| changed("after") > before);
+    assert!(moved, "the clock of the file system stands still");
+}
+
+#[tokio::test]
+async fn git_looks_again_after_verification_only_where_something_was_changed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let test = TestRepo::new();
+    test.file("old", "old\n")
+        .file("gone", "gone\n")
+        .commit("files");
+    let state = test.data_dir().join("state");
+    let environment = noting_git(&test);
+    let repo = Repo::open(test.root(), &state, &environment).await.unwrap();
+    let (base, before) = (head(&test), HashSet::new());
+    let own = [PathBuf::from("logs")];
+    let spec = StageSpec {
+        own_paths: &own,
+        ..crate::support::spec(&base, &before)
+    };
+    test.file("logs/one", "1\n").file("new", "new\n");
+    std::fs::create_dir(test.path("empty")).unwrap();
+    let verify = async |commands: &dyn Fn()| {
+        until_the_clock_moves(&test);
+        let staged = repo.stage(&spec).await.unwrap();
+        let scanned = scans(&test);
+        commands();
+        let found = repo.restore_staged(&spec, &staged.tree, &|_| false);
+        let found = found.await.unwrap();
+        let names = |paths: &[PathBuf]| -> Vec<String> {
+            paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect()
+        };
+        let (rewritten, made) = (names(&found.rewritten), names(&found.made));
+        (rewritten.join(" "), made.join(" "), scans(&test) > scanned)
+    };
+    let found = |rewritten: &str, made: &str| (rewritten.to_owned(), made.to_owned(), true);
+    let nothing = (String::new(), String::new(), false);
+    assert_eq!(verify(&|| {}).await, nothing);
+    let log = || drop(test.file("logs/two", "2\n"));
+    assert_eq!(verify(&log).await, nothing, "logs of ralph's own");
+    let edit = || {
+        let path = test.path("old");
+        let written = std::fs::metadata(&path).unwrap().modified().unwrap();
+        std::fs::write(&path, "OLD\n").unwrap();
+        let file = std::fs::File::options().write(true).open(path);
+        file.unwrap().set_modified(written).unwrap();
+    };
+    assert_eq!(
+        verify(&edit).await,
+        found("old", ""),
+        "its time is put back"
+    );
+    let delete = || std::fs::remove_file(test.path("gone")).unwrap();
+    assert_eq!(verify(&delete).await, found("gone", ""));
+    let allow = || {
+        let rights = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(test.path("new"), rights).unwrap();
+    };
+    assert_eq!(verify(&allow).await, found("new", ""));
+    let make = || drop(test.file("empty/made", "x\n"));
+    assert_eq!(verify(&make).await, found("", "empty/made"));
 }

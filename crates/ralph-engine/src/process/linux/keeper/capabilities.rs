@@ -7,8 +7,8 @@ use libc::{c_int, c_ulong};
 
 use crate::process::sys::{CallFailed, check};
 
-/// Each with its way around a mount.
-const DROPPED: [c_ulong; 13] = [
+/// Each with its way around a mount, or around a look at what was changed.
+const DROPPED: [c_ulong; 14] = [
     21, // SYS_ADMIN: mount, umount, remount, setns
     19, // SYS_PTRACE: the root and the descriptors of processes outside
     2,  // DAC_READ_SEARCH: open_by_handle_at finds any file of a file system by its inode
@@ -22,6 +22,7 @@ const DROPPED: [c_ulong; 13] = [
     32, // MAC_OVERRIDE
     33, // MAC_ADMIN
     9,  // LINUX_IMMUTABLE: files of a layer that could not be deleted again
+    25, // SYS_TIME: the clock by which ralph tells what was changed
 ];
 
 #[repr(C)]
