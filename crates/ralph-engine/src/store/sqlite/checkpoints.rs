@@ -6,7 +6,7 @@ use ralph_core::{
     id::{CheckpointId, LoopId},
 };
 use sqlx::SqliteConnection;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{
     Result, SqliteJournal,
@@ -148,6 +148,16 @@ fn made(loop_id: &LoopId) -> Statement {
     sql!("count the checkpoints of a loop", text, loop_id)
 }
 
+/// The number of checkpoints that a loop has made, the last one's number, hash and body, and the tasks whose work was
+/// taken back. One question: each goes to the database's thread and back.
+type LastCheckpoint = (
+    Option<u64>,
+    Option<u64>,
+    Option<String>,
+    Option<String>,
+    String,
+);
+
 /// Returns what the next checkpoint of a loop follows. A newest one that can't be read is followed by its
 /// hash alone: that it is damaged is what `verify` is there to say.
 async fn before(
@@ -155,34 +165,34 @@ async fn before(
     repository: &RepositoryId,
     loop_id: &LoopId,
 ) -> Result<Before> {
-    let what = "look up the last checkpoint";
-    let newest = "SELECT n, hash, body FROM checkpoint WHERE loop_id = ? ORDER BY n DESC LIMIT 1";
-    let newest: Option<(u64, String, String)> = sql!(what, newest, loop_id).first(db).await?;
-    let made: Option<u64> = made(loop_id).first(db).await?;
+    let (made, n, hash, body, taken_back): LastCheckpoint = sql!(
+        "look up the last checkpoint",
+        "SELECT (SELECT checkpoints FROM loop WHERE id = ?1), last.n, last.hash, last.body,
+           (SELECT json_group_array(DISTINCT task_id)
+            FROM iteration AS gone INDEXED BY iteration_reverted
+            WHERE repository_id = ?2 AND reverted_by IS NOT NULL AND loop_id = ?1 AND NOT EXISTS
+              (SELECT 1 FROM iteration AS again WHERE again.loop_id = gone.loop_id
+               AND again.task_id = gone.task_id AND again.verdict IN ('verified', 'unverified')
+               AND again.reverted_by IS NULL))
+         FROM (SELECT 1) LEFT JOIN
+           (SELECT n, hash, body FROM checkpoint WHERE loop_id = ?1 ORDER BY n DESC LIMIT 1) AS last",
+        loop_id,
+        repository,
+    )
+    .one(db)
+    .await?;
     let made = made.unwrap_or_default();
-    let Some((n, hash, body)) = newest else {
+    let (Some(n), Some(hash), Some(body)) = (n, hash, body) else {
         return Ok(Before {
             n: made,
             ..Before::default()
         });
     };
-    let taken_back: Vec<String> = sql!(
-        what,
-        "SELECT DISTINCT task_id FROM iteration AS gone INDEXED BY iteration_reverted
-         WHERE repository_id = ? AND reverted_by IS NOT NULL AND loop_id = ? AND NOT EXISTS
-           (SELECT 1 FROM iteration AS again WHERE again.loop_id = gone.loop_id
-            AND again.task_id = gone.task_id AND again.verdict IN ('verified', 'unverified')
-            AND again.reverted_by IS NULL)",
-        repository,
-        loop_id,
-    )
-    .all(db)
-    .await?;
     Ok(Before {
         n: n.max(made),
         hash: Some(hash),
         checkpoint: serde_json::from_str(&body).ok(),
-        taken_back: HashSet::from_iter(taken_back),
+        taken_back: serde_json::from_str(&taken_back).map_err(unreadable("a list of tasks"))?,
     })
 }
 

@@ -82,7 +82,8 @@ impl CommandStore for SqliteJournal {
             return Ok(());
         }
         for (task, state) in &effects.states {
-            upsert_state(&mut tx, repository, source, task.as_str(), state).await?;
+            let state = upsert_state(repository, source, task.as_str(), state)?;
+            state.run(&mut tx).await?;
         }
         for guidance in &effects.guidance {
             insert_guidance(&mut tx, repository, source, guidance).await?;
@@ -231,7 +232,8 @@ impl QuestionStore for SqliteJournal {
         let id = id.one(&mut tx).await?;
         state.question = Some(new.question.clone());
         state.asked = Some(id);
-        upsert_state(&mut tx, repository, source, new.task.as_str(), state).await?;
+        let state = upsert_state(repository, source, new.task.as_str(), state)?;
+        state.run(&mut tx).await?;
         tx.commit().await?;
         Ok(id)
     }
@@ -283,7 +285,8 @@ impl QuestionStore for SqliteJournal {
         )
         .run(&mut tx)
         .await?;
-        upsert_state(&mut tx, repository, source, task.as_str(), state).await?;
+        let state = upsert_state(repository, source, task.as_str(), state)?;
+        state.run(&mut tx).await?;
         tx.commit().await
     }
 }

@@ -54,27 +54,25 @@ impl IterationStore for SqliteJournal {
         let what = "begin an iteration";
         let mut tx = self.begin(what).await?;
         let next = "UPDATE repository SET next_iteration = next_iteration + 1 WHERE id = ? RETURNING next_iteration - 1";
-        let n: u64 = sql!(what, next, repository).one(&mut tx).await?;
-        sql!(
+        let iteration = sql!(
             what,
             "INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt, base_commit, start, started_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             VALUES (?1, ?2, ?3, (SELECT next_iteration - 1 FROM repository WHERE id = ?2), ?4, ?5, ?6, ?7, ?8)",
             &start.id,
             repository,
             &start.loop_id,
-            n,
             &start.task,
             start.attempt,
             &start.base_commit,
             json(start)?,
             start.at,
-        )
-        .run(&mut tx)
-        .await?;
+        );
         let intent = [Step::Intent("agent".into())];
-        insert_steps(&mut tx, &start.id, &intent, start.at).await?;
+        let intent = insertion(INSERT_STEPS, &start.id, &intent, start.at)?;
+        let begin = sql!(what, next, repository).then(iteration).then(intent);
+        let numbers: Vec<u64> = begin.all(&mut tx).await?;
         tx.commit().await?;
-        Ok(n)
+        Ok(numbers.first().copied().unwrap_or_default())
     }
 
     async fn append_steps(
@@ -126,8 +124,7 @@ impl IterationStore for SqliteJournal {
         let mut tx = self.begin(what).await?;
         let mut steps = end.pending.to_vec();
         steps.push(Step::Done(StepDone::Recorded));
-        insert_steps(&mut tx, &record.iteration_id, &steps, at).await?;
-        sql!(
+        let ended = sql!(
             what,
             "UPDATE iteration SET ended_at = ?, verdict = ?, outcome = ?, result_commit = ?, record = ? WHERE id = ?",
             at,
@@ -136,10 +133,17 @@ impl IterationStore for SqliteJournal {
             record.git.result_commit.as_ref(),
             json(record)?,
             &record.iteration_id,
-        )
-        .run(&mut tx)
-        .await?;
-        upsert_state(&mut tx, repository, source, &record.task_id, end.state).await?;
+        );
+        insertion(INSERT_STEPS, &record.iteration_id, &steps, at)?
+            .then(ended)
+            .then(upsert_state(
+                repository,
+                source,
+                &record.task_id,
+                end.state,
+            )?)
+            .run(&mut tx)
+            .await?;
         costs::insert(&mut tx, repository, record, end.accounts).await?;
         for follow_up in record.follow_ups() {
             sql!(

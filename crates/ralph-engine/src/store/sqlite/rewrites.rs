@@ -66,7 +66,8 @@ impl RewriteStore for SqliteJournal {
         let state = TaskHistory::default();
         for task in &row.body.reopened {
             let id = task.task_id.as_str();
-            upsert_state(&mut tx, repository, &task.source, id, &state).await?;
+            let state = upsert_state(repository, &task.source, id, &state)?;
+            state.run(&mut tx).await?;
         }
         let end = "UPDATE rewrite SET ended_at = ?, outcome = 'done' WHERE id = ?";
         sql!(what, end, at, &row.id).run(&mut tx).await?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use sqlx::{
-    Executor as _, SqlSafeStr as _, SqliteConnection,
+    Connection as _, Executor as _, SqlSafeStr as _, SqliteConnection,
     migrate::{Migration, MigrationType, Migrator},
 };
 
@@ -71,7 +71,14 @@ pub(super) async fn bring_forward(db: &mut SqliteConnection, path: &Path) -> Res
     if let (true, Some(from)) = (pending, applied.iter().copied().max()) {
         back_up(db, path, from).await?;
     }
-    MIGRATIONS.run(db).await.map_err(|e| cant_open(path, e))
+    // All of it or nothing, and one wait for the disk.
+    let begun = db.begin_with("BEGIN IMMEDIATE").await;
+    let mut tx = begun.map_err(|e| cant_open(path, e))?;
+    MIGRATIONS
+        .run(&mut *tx)
+        .await
+        .map_err(|e| cant_open(path, e))?;
+    tx.commit().await.map_err(|e| cant_open(path, e))
 }
 
 pub(super) fn refuse_newer(applied: &[i64], path: &Path) -> Result<()> {

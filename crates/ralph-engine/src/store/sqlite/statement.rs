@@ -31,21 +31,38 @@ pub(super) struct Statement {
     /// Completes "the journal can't …".
     pub(super) what: &'static str,
     sql: String,
-    values: SqliteArguments,
+    values: Vec<Value>,
 }
 
 /// Makes a [`Statement`]: its purpose, its text, and a value for each `?`.
 macro_rules! sql {
     ($what:expr, $text:expr $(, $value:expr)* $(,)?) => {
-        $crate::store::sqlite::statement::Statement::new($what, $text, &[$($value.into()),*])
+        $crate::store::sqlite::statement::Statement::new($what, $text, vec![$($value.into()),*])
     };
 }
 pub(super) use sql;
 
 impl Statement {
-    pub(super) fn new(what: &'static str, sql: impl Into<String>, values: &[Value]) -> Self {
+    pub(super) fn new(what: &'static str, sql: impl Into<String>, values: Vec<Value>) -> Self {
+        Self {
+            what,
+            sql: sql.into(),
+            values,
+        }
+    }
+
+    /// One statement after the other, within a transaction: each by itself goes to the database's thread and back.
+    pub(super) fn then(mut self, next: Self) -> Self {
+        let first = number_values(&self.sql, 0);
+        let second = number_values(&next.sql, self.values.len());
+        self.sql = format!("{first}; {second}");
+        self.values.extend(next.values);
+        self
+    }
+
+    fn query(self) -> sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments> {
         let mut arguments = SqliteArguments::default();
-        for value in values {
+        for value in self.values {
             let added = match value {
                 Value::Null => arguments.add(None::<i64>),
                 Value::Integer(number) => arguments.add(number),
@@ -53,16 +70,12 @@ impl Statement {
             };
             debug_assert!(added.is_ok(), "numbers and texts can always be bound");
         }
-        Self {
-            what,
-            sql: sql.into(),
-            values: arguments,
-        }
+        sqlx::query_with(AssertSqlSafe(self.sql), arguments)
     }
 
     pub(super) async fn all<T: FromColumns>(self, db: &mut SqliteConnection) -> Result<Vec<T>> {
-        let query = sqlx::query_with(AssertSqlSafe(self.sql), self.values);
-        let rows = query.fetch_all(db).await.map_err(failed(self.what))?;
+        let what = self.what;
+        let rows = self.query().fetch_all(db).await.map_err(failed(what))?;
         rows.iter().map(read).collect()
     }
 
@@ -70,15 +83,16 @@ impl Statement {
         self,
         db: &mut SqliteConnection,
     ) -> Result<Option<T>> {
-        let query = sqlx::query_with(AssertSqlSafe(self.sql), self.values);
-        let row = query.fetch_optional(db).await.map_err(failed(self.what))?;
+        let what = self.what;
+        let row = self.query().fetch_optional(db).await;
+        let row = row.map_err(failed(what))?;
         row.as_ref().map(read).transpose()
     }
 
     /// The one row that there always is.
     pub(super) async fn one<T: FromColumns>(self, db: &mut SqliteConnection) -> Result<T> {
-        let query = sqlx::query_with(AssertSqlSafe(self.sql), self.values);
-        let row = query.fetch_one(db).await.map_err(failed(self.what))?;
+        let what = self.what;
+        let row = self.query().fetch_one(db).await.map_err(failed(what))?;
         read(&row)
     }
 
@@ -89,9 +103,21 @@ impl Statement {
     }
 
     pub(super) async fn execute(self, db: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
-        let query = sqlx::query_with(AssertSqlSafe(self.sql), self.values);
-        Ok(query.execute(db).await?.rows_affected())
+        Ok(self.query().execute(db).await?.rows_affected())
     }
+}
+
+/// Gives each `?` the number of its value, and moves those that have one on. No text has one in quotes.
+fn number_values(sql: &str, before: usize) -> String {
+    let mut parts = sql.split('?');
+    let mut numbered = parts.next().unwrap_or_default().to_owned();
+    for (at, part) in parts.enumerate() {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        let own = part[..part.len() - rest.len()].parse();
+        let number = before + own.unwrap_or(at + 1);
+        numbered.push_str(&format!("?{number}{rest}"));
+    }
+    numbered
 }
 
 /// A value on its way into the database.
@@ -244,7 +270,7 @@ macro_rules! tuples {
     };
 }
 
-tuples! { (A, B) (A, B, C) (A, B, C, D) }
+tuples! { (A, B) (A, B, C) (A, B, C, D) (A, B, C, D, E) }
 
 /// Kept as JSON in one column.
 pub(super) trait Stored: Serialize + DeserializeOwned {
@@ -296,4 +322,20 @@ stored! {
     Vec<TokenRecord>: "a call to a model",
     Vec<TaskId>: "a list of tasks",
     KeptEvent: "an event of a loop",
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn values_of_statements_in_a_row_are_numbered_on() {
+        let first = sql!("test", "INSERT INTO a VALUES (?, ?)", 1_i64, 2_i64);
+        let second = sql!("test", "UPDATE b SET c = ?2 WHERE d = ?1", 3_i64, 4_i64);
+        let third = sql!("test", "DELETE FROM e WHERE f = ?", 5_i64);
+        let all = first.then(second).then(third);
+        assert_eq!(
+            all.sql,
+            "INSERT INTO a VALUES (?1, ?2); UPDATE b SET c = ?4 WHERE d = ?3; DELETE FROM e WHERE f = ?5"
+        );
+        assert_eq!(all.values.len(), 5);
+    }
 }

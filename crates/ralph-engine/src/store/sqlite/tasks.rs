@@ -2,11 +2,10 @@
 
 use async_trait::async_trait;
 use ralph_core::task::TaskId;
-use sqlx::SqliteConnection;
 
 use super::{
     Result, SqliteJournal,
-    statement::{columns, json, sql},
+    statement::{Statement, columns, json, sql},
 };
 use crate::store::{RepositoryId, Suggestion, TaskHistory, TaskStore};
 
@@ -21,9 +20,8 @@ impl TaskStore for SqliteJournal {
         task: &TaskId,
         state: &TaskHistory,
     ) -> Result<()> {
-        let mut tx = self.begin("record a task's history").await?;
-        upsert_state(&mut tx, repository, source, task.as_str(), state).await?;
-        tx.commit().await
+        let state = upsert_state(repository, source, task.as_str(), state)?;
+        self.write(state).await
     }
 
     async fn task_states(
@@ -74,7 +72,8 @@ impl TaskStore for SqliteJournal {
             states.extend(state.map(|state| (is, state)));
         }
         for (is, state) in &states {
-            upsert_state(&mut tx, repository, source, is.as_str(), state).await?;
+            let state = upsert_state(repository, source, is.as_str(), state)?;
+            state.run(&mut tx).await?;
         }
         sql!(
             WHAT,
@@ -104,14 +103,14 @@ impl TaskStore for SqliteJournal {
     }
 }
 
-pub(super) async fn upsert_state(
-    db: &mut SqliteConnection,
+/// The statement that writes the history of a task.
+pub(super) fn upsert_state(
     repository: &RepositoryId,
     source: &str,
     task: &str,
     state: &TaskHistory,
-) -> Result<()> {
-    sql!(
+) -> Result<Statement> {
+    Ok(sql!(
         "record a task's history",
         "INSERT INTO task_state (repository_id, source, task_id, state) VALUES (?, ?, ?, ?)
          ON CONFLICT (repository_id, source, task_id) DO UPDATE SET state = excluded.state",
@@ -119,8 +118,5 @@ pub(super) async fn upsert_state(
         source,
         task,
         json(state)?,
-    )
-    .run(db)
-    .await?;
-    Ok(())
+    ))
 }
