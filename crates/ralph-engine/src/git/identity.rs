@@ -18,10 +18,11 @@ pub(super) struct Identity {
 impl Repo {
     pub(super) async fn identity(&self) -> Result<&Identity, GitError> {
         let ask = async || {
-            Ok(Identity {
-                author: self.who("GIT_AUTHOR_IDENT").await?,
-                committer: self.who("GIT_COMMITTER_IDENT").await?,
-            })
+            let (author, committer) = tokio::try_join!(
+                self.who("GIT_AUTHOR_IDENT"),
+                self.who("GIT_COMMITTER_IDENT")
+            )?;
+            Ok(Identity { author, committer })
         };
         self.identity.get_or_try_init(ask).await
     }

@@ -69,12 +69,14 @@ impl Repo {
     /// Where attributes for all folders would stand. `None` if this git can't say.
     async fn find_attribute_files(&self) -> Result<Option<Vec<PathBuf>>, GitError> {
         let mut files = vec![self.shadow.path().join("info/attributes")];
-        for name in ["GIT_ATTR_SYSTEM", "GIT_ATTR_GLOBAL"] {
-            match self.path_answer(&["var", name]).await? {
-                Some(file) => files.push(file),
-                None => return self.likely_attribute_files().await,
-            }
-        }
+        let found = tokio::try_join!(
+            self.path_answer(&["var", "GIT_ATTR_SYSTEM"]),
+            self.path_answer(&["var", "GIT_ATTR_GLOBAL"]),
+        )?;
+        let (Some(of_system), Some(of_user)) = found else {
+            return self.likely_attribute_files().await;
+        };
+        files.extend([of_system, of_user]);
         Ok(Some(files))
     }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::change::shown;
 
 use super::call::Index;
+use super::refs::read_ref;
 use super::reset::remove_created;
 use super::stage::joined;
 use super::status::Seen;
@@ -66,6 +67,9 @@ impl Repo {
     /// The stashes whose message has this text, newest first.
     pub async fn stashes(&self, text: &str) -> Result<Vec<FoundStash>, GitError> {
         let _state = self.in_order().await;
+        if read_ref(&self.common_dir, "refs/stash")?.is_none() {
+            return Ok(Vec::new());
+        }
         let list = self.git(["stash", "list", "--format=%H %gs"]).run().await?;
         let list = String::from_utf8_lossy(&list);
         let found = list.lines().enumerate().filter_map(|(place, line)| {
