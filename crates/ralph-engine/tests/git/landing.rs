@@ -581,7 +581,9 @@ async fn git_looks_again_after_verification_only_where_something_was_changed() {
     let found = |rewritten: &str, made: &str| (rewritten.to_owned(), made.to_owned(), true);
     let nothing = (String::new(), String::new(), false);
     assert_eq!(verify(&|| {}).await, nothing);
-    let log = || drop(test.file("logs/two", "2\n"));
+    let log = || {
+        test.file("logs/two", "2\n");
+    };
     assert_eq!(verify(&log).await, nothing, "logs of ralph's own");
     let edit = || {
         let path = test.path("old");
@@ -602,6 +604,8 @@ async fn git_looks_again_after_verification_only_where_something_was_changed() {
         std::fs::set_permissions(test.path("new"), rights).unwrap();
     };
     assert_eq!(verify(&allow).await, found("new", ""));
-    let make = || drop(test.file("empty/made", "x\n"));
+    let make = || {
+        test.file("empty/made", "x\n");
+    };
     assert_eq!(verify(&make).await, found("", "empty/made"));
 }
