@@ -23,6 +23,8 @@ CREATE TABLE session_loop (
 
 CREATE INDEX session_loop_by_repository ON session_loop (repository_id, id);
 
+CREATE INDEX session_loop_by_session ON session_loop (session, id);
+
 CREATE TABLE session_iteration (
     loop_id    TEXT NOT NULL REFERENCES session_loop (id),
     n          INTEGER NOT NULL,

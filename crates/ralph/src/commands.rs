@@ -184,9 +184,9 @@ subcommands! {
         #[command(subcommand)]
         Agent(agent::AgentCommand => dispatch; asks),
         /// Install ralph into Claude Code or Pi, as a plugin or package of theirs
-        Install(install::InstallArgs => install; writes),
+        Install(install::Args => install; writes),
         /// Remove what `ralph install` put into Claude Code or Pi
-        Uninstall(install::UninstallArgs => uninstall; writes),
+        Uninstall(install::Args => uninstall; writes),
         /// Serve an agent or editor over the Model Context Protocol, on standard input and output
         Mcp(mcp::Args => run; reads),
         /// Print the effective configuration and where each value comes from
@@ -196,7 +196,7 @@ subcommands! {
         /// Generate the manual pages
         Man(man::Args => run; reads),
         /// Answer hooks of Claude Code and Pi: their plugin and package call it
-        #[command(subcommand)]
+        #[command(subcommand, hide = true)]
         Hook(hook::HookCommand => dispatch; reads),
         #[command(name = "__play-script", hide = true)]
         PlayScript(play_script::Args => run; reads),

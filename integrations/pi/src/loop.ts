@@ -358,7 +358,8 @@ function current(ctx: ExtensionContext, loop: ActiveLoop): CurrentState {
 				deleteState(ctx.cwd);
 				return gone(`Ralph: ${STATE_FILE} says that the loop is not active: ${after}`, "info");
 			}
-			return { kind: "loop", state: reading.state };
+			// Whether a promise is verified is settled when the loop begins: the file is the agent's to write.
+			return { kind: "loop", state: { ...reading.state, verify: loop.state.verify, loopId: loop.state.loopId } };
 	}
 }
 

@@ -23,6 +23,13 @@ pub trait SessionStore: Send {
 
     async fn session_loop(&mut self, id: &LoopId) -> Result<Option<SessionLoopRow>>;
 
+    /// The newest loop of an agent's session that has no end.
+    async fn open_session_loop(
+        &mut self,
+        agent: &str,
+        session: &str,
+    ) -> Result<Option<SessionLoopRow>>;
+
     /// Writes an iteration down and adds its calls to all sums, in one transaction. Returns false, and changes
     /// nothing, if it is there already.
     async fn record_session_iteration(

@@ -58,10 +58,18 @@ struct EndTold {
 
 pub(crate) fn dispatch(command: &HookCommand, global: &Global) -> Result<ExitCode, CommandError> {
     match command {
-        HookCommand::Stop => answer(&claude(global)?.stop()?),
+        HookCommand::Stop => return Ok(tell_of_failure(claude(global).and_then(|of| of.stop()))),
+        HookCommand::SessionStart => {
+            return Ok(tell_of_failure(
+                claude(global).and_then(|of| of.session_start()),
+            ));
+        }
+        HookCommand::SessionEnd => {
+            return Ok(tell_of_failure(
+                claude(global).and_then(|of| of.session_end()),
+            ));
+        }
         HookCommand::Prompt => answer(&claude(global)?.expand()?),
-        HookCommand::SessionStart => answer(&claude(global)?.session_start()?),
-        HookCommand::SessionEnd => answer(&claude(global)?.session_end()?),
         HookCommand::Start => {
             let start: SessionStart = question()?;
             output::print_json_line(&journal::start(global, &start)?)
@@ -82,6 +90,17 @@ pub(crate) fn dispatch(command: &HookCommand, global: &Global) -> Result<ExitCod
         }
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Answers, or says what is wrong with exit code 1: with 2, an error would send the agent back to work.
+fn tell_of_failure(answered: Result<Option<Value>, CommandError>) -> ExitCode {
+    match answered.and_then(|value| answer(&value)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::print_error(&error);
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// The session that Claude Code tells of. The folder that it was started in is in a variable of its hooks.

@@ -10,10 +10,11 @@ use crate::{
     project::Project,
 };
 
-/// Writes the plugin or package into a folder that the agent looks through by itself: no setting is changed. It can be
-/// repeated; an older version is replaced.
+/// The plugin or package is one folder that the agent looks through by itself: no setting is changed. `install` writes
+/// it, and replaces an older version; `uninstall` removes exactly the files that `install` wrote. Both can be repeated,
+/// and leave and name a file that was changed by hand.
 #[derive(Debug, clap::Args)]
-pub(crate) struct InstallArgs {
+pub(crate) struct Args {
     /// The agent
     #[arg(value_enum)]
     agent: Host,
@@ -27,38 +28,23 @@ pub(crate) struct InstallArgs {
     json: bool,
 }
 
-/// Removes exactly the files that `ralph install` wrote. One that was changed since is left, and named.
-#[derive(Debug, clap::Args)]
-pub(crate) struct UninstallArgs {
-    /// The agent
-    #[arg(value_enum)]
-    agent: Host,
-
-    /// The one of this project
-    #[arg(long)]
-    project: bool,
-
-    /// Print JSON instead of text
-    #[arg(long)]
-    json: bool,
-}
-
-pub(crate) fn install(args: &InstallArgs, global: &Global) -> Result<ExitCode, CommandError> {
-    let installed = find(args.agent, args.project, global)?.install()?;
+pub(crate) fn install(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let installed = args.installation(global)?.install()?;
     output::show(args.json, &installed, || installed.to_string())
 }
 
-pub(crate) fn uninstall(args: &UninstallArgs, global: &Global) -> Result<ExitCode, CommandError> {
-    let removed = find(args.agent, args.project, global)?.uninstall()?;
+pub(crate) fn uninstall(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let removed = args.installation(global)?.uninstall()?;
     output::show(args.json, &removed, || removed.to_string())
 }
 
-fn find(agent: Host, project: bool, global: &Global) -> Result<Installation, CommandError> {
-    let opened = Project::open(global, Vec::new())?;
-    let scope = if project {
-        InstallScope::Project
-    } else {
-        InstallScope::User
-    };
-    Installation::find(agent, scope, &opened)
+impl Args {
+    fn installation(&self, global: &Global) -> Result<Installation, CommandError> {
+        let scope = if self.project {
+            InstallScope::Project
+        } else {
+            InstallScope::User
+        };
+        Installation::find(self.agent, scope, &Project::open(global, Vec::new())?)
+    }
 }

@@ -195,7 +195,6 @@ impl ClaudeSession {
         let Some(mut state) = self.own_state()? else {
             return Ok(None);
         };
-        let verify = self.is_verified(&state);
         let tools = self.count(&mut state, SessionOutcome::Ok);
         let said = match state.after_turn(&self.input.last_assistant_message) {
             AfterTurn::MaxReached => {
@@ -203,7 +202,7 @@ impl ClaudeSession {
                 self.finish(&state, SessionEndReason::MaxIterations)?;
                 format!("Ralph: Max iterations ({max}) reached")
             }
-            AfterTurn::Promised if !verify => {
+            AfterTurn::Promised if !state.verify => {
                 self.finish(&state, SessionEndReason::Promise)?;
                 completed(&state)
             }
@@ -292,14 +291,24 @@ impl ClaudeSession {
         if !state.active || state.session_id != self.input.session_id {
             return Ok(None);
         }
-        Ok(inside_run::sign(&self.global)?.is_none().then_some(state))
+        if inside_run::sign(&self.global)?.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(self.as_it_began(state)))
     }
 
-    /// As it was when the loop began: the state file is the agent's to write.
-    fn is_verified(&self, state: &SessionState) -> bool {
-        let kept = state.loop_id.as_ref();
-        let kept = kept.and_then(|id| journal::is_verified(&self.global, id).ok());
-        kept.unwrap_or(state.verify)
+    /// The state with what the journal has of this session: the file is the agent's to write. Where the journal can't
+    /// be read, a promise is not taken for verified.
+    fn as_it_began(&self, mut state: SessionState) -> SessionState {
+        match journal::open_loop(AGENT, &self.input.session_id) {
+            Ok(Some(row)) => {
+                state.verify = row.config.is_some();
+                state.loop_id = Some(row.id);
+            }
+            Ok(None) => {}
+            Err(_) => state.verify = true,
+        }
+        state
     }
 
     fn verify(&self, state: &SessionState) -> Result<(), String> {

@@ -15,7 +15,7 @@ use ralph_engine::{
     commit_check::{CheckSubject, SilentReporter},
     inbox::Inbox,
     prices::read_prices,
-    settings::ProjectKind,
+    settings::{ProjectKind, Surroundings},
     store::{Journal, NewSessionLoop, SessionIteration, SessionLoopRow, TokenUsage, new_loop_id},
 };
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ use crate::{
     error::CommandError,
     inside_run,
     output::without_secrets,
-    project::{Project, block_on},
+    project::{Project, block_on, data_dir_of},
     queue,
 };
 
@@ -241,12 +241,19 @@ pub(crate) fn end(
     })
 }
 
-/// Tells whether a loop has its promises verified, as it was when it began.
-pub(crate) fn is_verified(global: &Global, loop_id: &LoopId) -> Result<bool, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+/// The loop of a session that has no end, as the journal has it. Reads no configuration: an agent may have broken it.
+pub(crate) fn open_loop(
+    agent: &str,
+    session: &str,
+) -> Result<Option<SessionLoopRow>, CommandError> {
+    let data_dir = data_dir_of(&Surroundings::of_process()?);
+    let used = data_dir.filter(|folder| folder.join("ralph.db").exists());
+    let Some(data_dir) = used else {
+        return Ok(None);
+    };
     block_on(async {
-        let (_, row) = open(&project, loop_id).await?;
-        Ok(row.config.is_some())
+        let mut journal = ralph_engine::store::open(&data_dir).await?;
+        Ok(journal.open_session_loop(agent, session).await?)
     })
 }
 

@@ -18,6 +18,13 @@ fn started_with(claude: PathBuf, scenario: &str) -> (Scene, ScriptedModel, Pane)
         .current_dir(scene.repo())
         .status();
     assert!(git.unwrap().success());
+    // Later versions ask for the top of the repository itself.
+    let answers = serde_json::json!({
+        "hasCompletedOnboarding": true,
+        "customApiKeyResponses": {"approved": ["dummy-key"], "rejected": []},
+        "projects": {scene.repo().to_str().unwrap(): {"hasTrustDialogAccepted": true}},
+    });
+    scene.write("home/.claude.json", &answers.to_string());
     let installed = Command::new(ralph())
         .args(["install", "claude"])
         .env_clear()
@@ -90,12 +97,14 @@ fn escape_stops_the_agent_and_a_person_cancels_the_loop_or_leaves() {
 conversations:
   - turns:
       - say: I look around first.
-        hold: {name: first, at: before_headers}
+        hold: {name: first, at: after_block}
       - say: Hello.
 "#,
     );
     pane.line("/ralph-loop Build it --max-iterations 5");
     model.wait_until_held("first", LIMIT);
+    // Without a word of the agent's, the command would be back in the editor.
+    pane.wait_for("I look around first.");
     pane.key("Escape");
     pane.wait_for("Interrupted");
     model.release("first");
@@ -116,10 +125,11 @@ conversations:
 #[test]
 fn a_session_that_a_person_leaves_leaves_no_loop_behind() {
     let (scene, model, pane) = started(
-        "conversations: [{turns: [{say: I begin., hold: {name: first, at: before_headers}}, {say: Hello.}]}]\n",
+        "conversations: [{turns: [{say: I begin., hold: {name: first, at: after_block}}, {say: Hello.}]}]\n",
     );
     pane.line("/ralph-loop Build it");
     model.wait_until_held("first", LIMIT);
+    pane.wait_for("I begin.");
     pane.key("Escape");
     pane.wait_for("Interrupted");
     model.release("first");

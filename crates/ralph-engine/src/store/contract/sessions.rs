@@ -99,6 +99,12 @@ pub(in crate::store) async fn a_loop_in_a_session_ends_once_and_sessions_are_lis
         let new = new_loop(id, &repository);
         journal.begin_session_loop(&new).await.unwrap();
     }
+    let open = journal.open_session_loop("some-agent", "s-1").await;
+    assert_eq!(open.unwrap().unwrap().id, ids[2]);
+    for (agent, session) in [("other", "s-1"), ("some-agent", "s-2"), ("some-agent", "")] {
+        let open = journal.open_session_loop(agent, session).await;
+        assert_eq!(open.unwrap(), None, "{agent} {session}");
+    }
     let reasons = [
         (SessionEndReason::Promise, true),
         (SessionEndReason::Cancelled, false),
@@ -110,6 +116,12 @@ pub(in crate::store) async fn a_loop_in_a_session_ends_once_and_sessions_are_lis
     let listed = journal.session_loops(&repository, 2).await.unwrap();
     let listed: Vec<&str> = listed.iter().map(|row| row.id.as_str()).collect();
     assert_eq!(listed, ["019c-3", "019b-2"]);
+    for id in &ids[1..] {
+        let ended = journal.end_session_loop(id, SessionEndReason::Cancelled, at());
+        assert!(ended.await.unwrap());
+    }
+    let open = journal.open_session_loop("some-agent", "s-1").await;
+    assert_eq!(open.unwrap(), None);
     let first = journal.session_loop(&ids[0]).await.unwrap().unwrap();
     assert_eq!(first.reason.as_deref(), Some("promise"));
     assert!(first.ended_at.is_some());

@@ -54,6 +54,19 @@ impl SessionStore for SqliteJournal {
         found.first(&mut self.db).await
     }
 
+    async fn open_session_loop(
+        &mut self,
+        agent: &str,
+        session: &str,
+    ) -> Result<Option<SessionLoopRow>> {
+        let text = format!(
+            "SELECT {COLUMNS} FROM session_loop WHERE session = ? AND agent = ? AND ended_at IS NULL
+             ORDER BY id DESC LIMIT 1"
+        );
+        let found = sql!("look up the loop of a session", text, session, agent);
+        found.first(&mut self.db).await
+    }
+
     async fn record_session_iteration(
         &mut self,
         of: &SessionLoopRow,

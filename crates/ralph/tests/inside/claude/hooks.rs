@@ -100,9 +100,20 @@ fn a_loop_works_outside_of_a_repository_and_is_not_recorded() {
 #[test]
 fn a_question_that_can_not_be_read_is_a_clear_error() {
     let repo = TestRepo::new();
-    for hook in ["stop", "prompt", "start", "iteration", "verify", "end"] {
+    let table = [
+        // With 2, Claude Code would send the agent back to work.
+        ("stop", 1),
+        ("session-start", 1),
+        ("session-end", 1),
+        ("prompt", 2),
+        ("start", 2),
+        ("iteration", 2),
+        ("verify", 2),
+        ("end", 2),
+    ];
+    for (hook, expected) in table {
         let (code, out, err) = ask(&repo, hook, "{nonsense");
-        assert_eq!((code, out.as_str()), (2, ""), "{hook}");
+        assert_eq!((code, out.as_str()), (expected, ""), "{hook}");
         assert!(
             err.contains("the question on standard input can't be read"),
             "{err}"

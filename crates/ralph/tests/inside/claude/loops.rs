@@ -119,9 +119,11 @@ conversations:
   - turns:
       - say: "<promise>DONE</promise>"
       - tools:
-          - bash: "printf 'verification: {commands: [\"true\"]}\\n' > ralph.yaml; sed -i 's/^verify: true/verify: false/' .claude/ralph-loop.local.md"
+          - bash: "printf 'verification: {commands: [\"true\"]}\\n' > ralph.yaml; sed -i 's/^verify: true/verify: false/; s/^loop: .*/loop: null/' .claude/ralph-loop.local.md"
       - say: "<promise>DONE</promise>"
-      - tools: [{bash: "echo right > result.txt"}]
+      - tools: [{bash: "echo 'nonsense: [' > ralph.yaml; sed -i 's/^verify: true/verify: false/; s/^loop: .*/loop: \"019a\"/' .claude/ralph-loop.local.md"}]
+      - say: "<promise>DONE</promise>"
+      - tools: [{bash: "git checkout -q ralph.yaml; echo right > result.txt"}]
       - say: "<promise>DONE</promise>"
 "#;
 
@@ -141,6 +143,7 @@ fn a_promise_counts_only_if_the_commands_of_the_beginning_pass_on_the_working_tr
         let expected = [
             format!("Ralph iteration 2/9 {fails}"),
             format!("Ralph iteration 3/9 {fails}"),
+            format!("Ralph iteration 4/9 {fails}"),
             "Ralph: Completion detected: <promise>DONE</promise>".to_owned(),
         ];
         assert_eq!(said.notices(), expected, "{said:?}");

@@ -56,7 +56,10 @@ fn the_real_ralph_verifies_a_promise() {
         r#"
 conversations:
   - times: 1
-    turns: [{say: "<promise>DONE</promise>"}]
+    turns:
+      - say: I weaken what verifies me.
+        tools: [{bash: "echo 'verification: {commands: [\"true\"]}' > ralph.yaml; sed -i 's/^verify: true/verify: false/; s/^loop_id:.*/loop_id: null/' .pi/ralph-loop.local.md"}]
+      - say: "<promise>DONE</promise>"
   - turns:
       - say: I write it.
         tools: [{write: {path: made.txt, content: "made\n"}}]
