@@ -39,6 +39,11 @@ pub fn notice(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Notice> {
     if text.chars().count() > MAX_CHARS || text.contains(['`', '"', '“', '”', '<', '>', '{']) {
         return None;
     }
+    // Nearly all that is said has none of these, and no pattern is compiled for it.
+    let lower = text.to_lowercase();
+    if !HEAD_WORDS.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
     let head = HEAD.find(&text)?;
     let alone = RESET_ALONE.is_match(&text);
     let rest = if alone { &text } else { &text[head.end()..] };
@@ -60,6 +65,9 @@ pub fn notice(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Notice> {
 pub fn reset_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     read(text, now, zone)
 }
+
+/// Words of which each beginning of a notice has one.
+const HEAD_WORDS: [&str; 4] = ["limit", "budget", "cap", "out of"];
 
 /// The words that a notice begins with.
 static HEAD: LazyLock<Regex> = LazyLock::new(|| {
