@@ -196,7 +196,7 @@ subcommands! {
         /// Generate the manual pages
         Man(man::Args => run; reads),
         /// Answer hooks of Claude Code and Pi: their plugin and package call it
-        #[command(subcommand, hide = true)]
+        #[command(subcommand)]
         Hook(hook::HookCommand => dispatch; reads),
         #[command(name = "__play-script", hide = true)]
         PlayScript(play_script::Args => run; reads),

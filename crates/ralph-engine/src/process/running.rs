@@ -159,7 +159,9 @@ fn spawn_with(
         });
     }
     let mounts = spec.mounts.as_ref();
-    let has_mounts = mounts.is_some_and(|plan| !plan.steps.is_empty());
+    // Placeholders alone hold by themselves.
+    let has_mounts =
+        mounts.is_some_and(|plan| !plan.steps.is_empty() || plan.placeholders.is_none());
     if has_mounts && !containment.has_mount_namespace() {
         return Err(SpawnError::NoMountNamespace {
             program: spec.program.to_string_lossy().into_owned(),
