@@ -106,9 +106,9 @@ struct InstallManifest {
     version: String,
     /// SHA-256 by path.
     files: BTreeMap<String, String>,
-    /// Folders above that were made for it, the deepest first.
+    /// The number of folders above that were made for it.
     #[serde(default)]
-    made: Vec<PathBuf>,
+    made: usize,
 }
 
 impl Installation {
@@ -166,7 +166,7 @@ impl Installation {
         let mut new = InstallManifest {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             files: BTreeMap::new(),
-            made: old.made.clone(),
+            made: old.made,
         };
         for (name, text) in facts.files {
             let text = self.adapted(name, text);
@@ -195,7 +195,7 @@ impl Installation {
                 self.write_manifest(&InstallManifest {
                     version: new.version.clone(),
                     files: so_far,
-                    made: new.made.clone(),
+                    made: new.made,
                 })?;
             }
         }
@@ -247,11 +247,12 @@ impl Installation {
         Ok(())
     }
 
-    /// The folders above that are not there yet, the deepest first.
-    fn missing_folders(&self) -> Vec<PathBuf> {
+    /// Counts the folders above that are not there yet.
+    fn missing_folders(&self) -> usize {
         let above = self.folder.ancestors().skip(1);
-        let missing = above.take_while(|folder| folder.symlink_metadata().is_err());
-        missing.map(Path::to_owned).collect()
+        above
+            .take_while(|folder| folder.symlink_metadata().is_err())
+            .count()
     }
 
     /// From the deepest up to the folder of this installation, and those that were made for it.
@@ -263,7 +264,9 @@ impl Installation {
             .collect();
         folders.sort();
         folders.dedup();
-        for folder in folders.iter().rev().chain(&manifest.made) {
+        let within = folders.iter().rev().map(PathBuf::as_path);
+        let above = self.folder.ancestors().skip(1).take(manifest.made);
+        for folder in within.chain(above) {
             // One that holds anything stays.
             let _ = fs::remove_dir(folder);
         }
