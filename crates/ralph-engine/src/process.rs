@@ -30,6 +30,10 @@ mod lines;
 #[cfg(target_os = "linux")]
 mod linux;
 mod mounts;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "elsewhere no keeper takes them away")
+)]
 mod placeholders;
 #[cfg_attr(
     target_os = "linux",

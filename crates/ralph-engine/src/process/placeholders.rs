@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -164,7 +164,7 @@ impl PlaceholderRemoval {
 
     /// Takes them away if no one else needs them: the lock is exclusive then. No allocation.
     #[cfg(target_os = "linux")]
-    pub(super) fn take_away_if_last(&self, lock: BorrowedFd<'_>) {
+    pub(super) fn take_away_if_last(&self, lock: std::os::fd::BorrowedFd<'_>) {
         if rustix::fs::flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
             self.take_away(lock);
         }
@@ -210,7 +210,7 @@ fn remove_folder(path: &CStr) -> Result<(), Errno> {
 fn make_one(path: &Path, kind: PlaceholderKind) -> io::Result<()> {
     let made = match kind {
         PlaceholderKind::Folder => rustix::fs::mkdirat(CWD, path, Mode::from_raw_mode(0o777)),
-        PlaceholderKind::File => rustix::fs::mknodat(CWD, path, FileType::Socket, Mode::empty(), 0),
+        PlaceholderKind::File => make_socket(path),
     };
     made?;
     // In another user's folder root makes what is theirs.
@@ -221,6 +221,17 @@ fn make_one(path: &Path, kind: PlaceholderKind) -> io::Result<()> {
         std::os::unix::fs::lchown(path, Some(above.uid()), Some(above.gid()))?;
     }
     Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn make_socket(path: &Path) -> Result<(), Errno> {
+    rustix::fs::mknodat(CWD, path, FileType::Socket, Mode::empty(), 0)
+}
+
+/// Elsewhere nothing is mounted, so that nothing needs one.
+#[cfg(not(target_os = "linux"))]
+fn make_socket(_path: &Path) -> Result<(), Errno> {
+    Err(Errno::NOTSUP)
 }
 
 /// Each path with a letter before it and a zero behind it.
