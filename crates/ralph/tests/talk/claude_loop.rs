@@ -7,10 +7,6 @@ use ralph_testkit::{agents, model::ScriptedModel};
 use crate::support::{LIMIT, Pane, Scene, ralph, wait};
 
 /// Claude Code in a terminal, with the plugin.
-fn started(scenario: &str) -> (Scene, ScriptedModel, Pane) {
-    started_with(agents::claude(), scenario)
-}
-
 fn started_with(claude: PathBuf, scenario: &str) -> (Scene, ScriptedModel, Pane) {
     let (scene, model) = Scene::with_claude(scenario);
     let git = Command::new("git")
@@ -92,7 +88,17 @@ conversations:
 
 #[test]
 fn escape_stops_the_agent_and_a_person_cancels_the_loop_or_leaves() {
-    let (scene, model, pane) = started(
+    stops_and_cancels(agents::claude());
+}
+
+#[test]
+fn escape_stops_the_agent_and_a_person_cancels_the_loop_or_leaves_in_another_version() {
+    stops_and_cancels(agents::second_claude().0);
+}
+
+fn stops_and_cancels(claude: PathBuf) {
+    let (scene, model, pane) = started_with(
+        claude,
         r#"
 conversations:
   - turns:
@@ -124,7 +130,17 @@ conversations:
 
 #[test]
 fn a_session_that_a_person_leaves_leaves_no_loop_behind() {
-    let (scene, model, pane) = started(
+    leaves(agents::claude());
+}
+
+#[test]
+fn a_session_that_a_person_leaves_leaves_no_loop_behind_in_another_version() {
+    leaves(agents::second_claude().0);
+}
+
+fn leaves(claude: PathBuf) {
+    let (scene, model, pane) = started_with(
+        claude,
         "conversations: [{turns: [{say: I begin., hold: {name: first, at: after_block}}, {say: Hello.}]}]\n",
     );
     pane.line("/ralph-loop Build it");
@@ -136,4 +152,35 @@ fn a_session_that_a_person_leaves_leaves_no_loop_behind() {
     pane.line("/exit");
     pane.wait_for("ready>");
     wait_for_no_state(&scene, &pane);
+}
+
+#[test]
+fn commands_bring_what_ralph_reports_to_the_model() {
+    shows_reports(agents::claude());
+}
+
+#[test]
+fn commands_bring_what_ralph_reports_to_the_model_in_another_version() {
+    shows_reports(agents::second_claude().0);
+}
+
+fn shows_reports(claude: PathBuf) {
+    let turns: Vec<String> = (1..=5).map(|n| format!("{{say: Shown {n}.}}")).collect();
+    let scenario = format!("conversations: [{{turns: [{}]}}]\n", turns.join(", "));
+    let (_scene, model, pane) = started_with(claude, &scenario);
+    let table = [
+        ("/health-status", "no loop is running"),
+        ("/token-status", "no budgets"),
+        ("/cost-report", "By loop:"),
+        ("/ralph:checkpoint before the change", "before the change"),
+        ("/ralph-help", "How it differs"),
+    ];
+    for (n, (command, told)) in (1..).zip(table) {
+        pane.line(command);
+        pane.wait_for(&format!("Shown {n}."));
+        let requests = model.requests();
+        let asked = requests.iter().rfind(|request| !request.tools().is_empty());
+        let text = asked.unwrap().text();
+        assert!(text.contains(told), "{command}: no {told:?} in {text}");
+    }
 }

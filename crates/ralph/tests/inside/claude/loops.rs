@@ -149,11 +149,8 @@ fn a_promise_counts_only_if_the_commands_of_the_beginning_pass_on_the_working_tr
         assert_eq!(said.notices(), expected, "{said:?}");
         let requests = home.model.requests();
         let told = requests[1].text();
-        assert!(
-            told.contains("`grep -q right result.txt`: exit code 2")
-                || told.contains("grep -q right result.txt"),
-            "{told}"
-        );
+        let failed = "grep -q right result.txt: failed with exit code 2";
+        assert!(told.contains(failed), "{told}");
         assert!(told.contains("Repair this first"), "{told}");
         let row = home.recorded();
         assert_eq!(
