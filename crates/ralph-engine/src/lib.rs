@@ -15,7 +15,6 @@ pub mod dot_ralph;
 mod durable;
 pub mod environment;
 pub mod error;
-pub mod failpoint;
 pub mod forecast;
 pub mod git;
 pub(crate) mod heartbeat;
@@ -49,7 +48,8 @@ pub mod settings;
 pub mod side_budget;
 pub mod source;
 pub mod stop_request;
-pub mod store;
 pub mod supervisor;
 pub mod verifier;
 mod workspace;
+
+pub use ralph_store::{self as store, failpoint};

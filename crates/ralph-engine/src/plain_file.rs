@@ -12,6 +12,7 @@ use std::{
 };
 
 use crate::process::is_placeholder;
+pub(crate) use ralph_store::free_name;
 
 /// Opens a regular file for reading, through a link if it is one. What only keeps a program from making a file is not
 /// found.
@@ -142,22 +143,6 @@ fn move_aside(path: &Path) -> io::Result<()> {
         // The logs may be on another file system, or inside the folder itself.
         Err(_) if logs.is_some() => std::fs::rename(path, free_name(beside, &aside)),
         other => other,
-    }
-}
-
-/// Returns a path in `folder` where nothing is: by this name, or with a number behind it.
-pub(crate) fn free_name(folder: &Path, name: &std::ffi::OsStr) -> std::path::PathBuf {
-    let mut nth = 1_u32;
-    loop {
-        let mut free = name.to_owned();
-        if nth > 1 {
-            free.push(format!("-{nth}"));
-        }
-        let path = folder.join(free);
-        if path.symlink_metadata().is_err() {
-            return path;
-        }
-        nth += 1;
     }
 }
 

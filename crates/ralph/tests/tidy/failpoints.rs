@@ -21,10 +21,12 @@ fn every_failpoint_is_passed_somewhere() {
 
 #[test]
 fn every_place_where_the_disk_can_fail_is_passed_and_tried() {
-    let engine = |name: &String| name.starts_with("crates/ralph-engine/src/");
+    let effects = |name: &String| {
+        name.starts_with("crates/ralph-engine/src/") || name.starts_with("crates/ralph-store/src/")
+    };
     let sources: Vec<String> = files()
         .iter()
-        .filter(|name| engine(name))
+        .filter(|name| effects(name))
         .map(|name| read(name))
         .collect();
     let tests = read("crates/ralph/tests/loop/faults.rs");

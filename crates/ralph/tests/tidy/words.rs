@@ -18,7 +18,7 @@ struct Ceiling {
 }
 
 /// The numbers are exact: whatever lowers one of them lowers it here too.
-const CEILINGS: [Ceiling; 5] = [
+const CEILINGS: [Ceiling; 6] = [
     Ceiling {
         name: "ralph",
         openings: 40,
@@ -38,6 +38,11 @@ const CEILINGS: [Ceiling; 5] = [
         name: "ralph-engine",
         openings: 74,
         odd_words: 16,
+    },
+    Ceiling {
+        name: "ralph-store",
+        openings: 0,
+        odd_words: 0,
     },
     Ceiling {
         name: "ralph-testkit",
