@@ -20,6 +20,7 @@ mod sandbox;
 mod schema;
 mod sections;
 mod show;
+mod store;
 mod value;
 
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub use sections::{
     WorkspaceMode,
 };
 pub use show::{InitPlan, Row, effective, render_effective_yaml, render_ralph_yaml};
+pub use store::{ServerUrl, StoreConfig, StoreMode, SyncPart, split_password};
 pub use value::{Argv, BranchPrefix, Gigabytes, GlobPattern, Minutes};
 
 use schemars::JsonSchema;
@@ -105,6 +107,8 @@ pub struct Config {
     pub safety: SafetyConfig,
     /// What is kept of an agent's output.
     pub logs: LogsConfig,
+    /// Where the journal is kept, and what a team sees of it.
+    pub store: StoreConfig,
 }
 
 impl Config {

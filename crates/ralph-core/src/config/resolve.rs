@@ -167,11 +167,14 @@ impl Merge {
                 }]));
             }
         };
-        if let Some(message) = config.limits.mistake() {
-            return Err(ConfigErrors(vec![no_agent_to_go_on_with(
-                &self.origins,
-                message,
-            )]));
+        let mistakes = [
+            ("limits.on_usage_limit", config.limits.mistake()),
+            ("store.mode", config.store.mistake()),
+        ];
+        for (key, message) in mistakes {
+            if let Some(message) = message {
+                return Err(ConfigErrors(vec![incomplete(&self.origins, key, message)]));
+            }
         }
         self.notes.extend(config.claude.drop_code_argument());
         self.notes.extend(short_iteration(&config));
@@ -195,9 +198,9 @@ impl Merge {
     }
 }
 
-/// Returns the place of a fault. A missing part has none: the key that asks for it has.
-fn no_agent_to_go_on_with(origins: &BTreeMap<KeyPath, Origin>, message: &str) -> ConfigError {
-    let key = KeyPath::dotted("limits.on_usage_limit");
+/// The error of settings that lack a part. A missing part has no place: the key that asks for it has.
+fn incomplete(origins: &BTreeMap<KeyPath, Origin>, key: &str, message: &str) -> ConfigError {
+    let key = KeyPath::dotted(key);
     let (place, at) = match origins.get(&key) {
         Some(Origin::File { path, line }) => {
             let (line, column) = (*line, 1);

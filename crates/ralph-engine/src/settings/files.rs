@@ -8,10 +8,13 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use ralph_core::config::{ConfigFile, ProjectFiles, may_set_key};
+use ralph_core::config::{ConfigFile, ProjectFiles, may_set_key, split_password};
 
 use super::SettingsError;
 use crate::process::is_placeholder;
+
+/// The one variable that may hold a password besides what it sets.
+const STORE_URL: &str = "RALPH_STORE_URL";
 
 /// The most that is read of one file.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -89,6 +92,8 @@ pub(super) fn read_env(
         };
         let name = name.to_owned();
         match value.to_str() {
+            // Its password is asked for where the server is.
+            Some(value) if name == STORE_URL => env.push((name, split_password(value).0)),
             Some(value) => env.push((name, value.to_owned())),
             None => return Err(SettingsError::BadVariable { name }),
         }

@@ -135,6 +135,10 @@ fn the_defaults_are_those_of_the_design() {
                 "protect_tests": "flag", "max_file_mb": 50, "secret_allow": [], "pass_env": [],
             },
             "logs": { "max_mb": 50 },
+            "store": {
+                "mode": null, "url": null, "tenant": null,
+                "include": ["records", "costs", "checkpoints", "questions"],
+            },
         })
     );
 }
@@ -270,8 +274,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 137);
-    assert_eq!(names.len(), 137);
+    assert_eq!(unique.len(), 141);
+    assert_eq!(names.len(), 141);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 
