@@ -194,6 +194,11 @@ fn every_value_is_shown_with_its_origin() {
       pass_env: []  # default
     logs:
       max_mb: 50  # default
+    store:
+      mode: null  # default
+      url: null  # default
+      tenant: null  # default
+      include: ["records", "costs", "checkpoints", "questions"]  # default
     "#);
 }
 
@@ -243,7 +248,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 158);
+    assert_eq!(keys, 163);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];
