@@ -24,7 +24,7 @@ macro_rules! migrations {
 /// Version, description and text of each migration. Listed here instead of read by sqlx's `migrate!`:
 /// its proc macro brings a second sqlx and a second SQLite into every build, for the machine that compiles.
 #[rustfmt::skip]
-const LISTED: [(i64, &str, &str); 16] = migrations![
+const LISTED: [(i64, &str, &str); 17] = migrations![
     1 "journal" "0001_journal.sql",
     2 "quick questions" "0002_quick_questions.sql",
     3 "commands" "0003_commands.sql",
@@ -41,6 +41,7 @@ const LISTED: [(i64, &str, &str); 16] = migrations![
     16 "task source" "0016_task_source.sql",
     17 "task list" "0017_task_list.sql",
     18 "sessions" "0018_sessions.sql",
+    19 "sync" "0019_sync.sql",
 ];
 
 pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
