@@ -9,12 +9,14 @@ mod commands;
 #[cfg(test)]
 mod contract;
 mod costs;
+mod data_dir;
 pub mod failpoint;
 mod iterations;
 mod loops;
 mod repositories;
 mod rewrites;
 mod sessions;
+mod sql;
 mod sqlite;
 mod tasks;
 
@@ -26,6 +28,7 @@ pub use costs::{
     CostRow, CostStore, LoopModelCost, SideRun, SideWork, SpendingScope, SumBy, TokenUsage, day_of,
     first_day,
 };
+pub use data_dir::DataDir;
 pub use iterations::{
     IterationEnd, IterationRow, IterationStart, IterationStore, LandingRow, Step,
     UnfinishedIteration,
@@ -35,6 +38,8 @@ pub use ralph_core::board::TaskHistory;
 pub use repositories::{RepositoryId, RepositoryMove, RepositoryStore};
 pub use rewrites::{NewRewrite, ReopenedTask, RewriteBody, RewriteKind, RewriteRow, RewriteStore};
 pub use sessions::{NewSessionLoop, SessionIteration, SessionLoopRow, SessionStore};
+#[cfg(feature = "postgres")]
+pub use sql::server::{JournalServer, Notice};
 pub use tasks::{Suggestion, TaskStore};
 
 use std::path::{Path, PathBuf};
@@ -66,9 +71,9 @@ pub fn new_loop_id() -> LoopId {
     LoopId::new(uuid::Uuid::now_v7())
 }
 
-/// Opens the journal in `data_dir`, making it where there is none.
+/// Opens the journal in a folder, making it where there is none.
 pub async fn open(data_dir: &Path) -> Result<Box<dyn Journal>> {
-    Ok(Box::new(sqlite::SqliteJournal::open(data_dir).await?))
+    DataDir::from(data_dir.to_owned()).open_journal().await
 }
 
 /// Looks whether the journal in `data_dir` is there and whole. Changes nothing, whatever it finds.
@@ -136,6 +141,13 @@ pub enum JournalError {
         /// The process that holds it, and the way out.
         holder: String,
     },
+    #[error("the server of the journal ({server}) was not to be reached for {} minutes", waited.as_secs().div_ceil(60))]
+    Lost {
+        /// The server as a person knows it.
+        server: String,
+        waited: std::time::Duration,
+        source: BoxedError,
+    },
     #[error("the journal can't {what}")]
     Query {
         what: &'static str,
@@ -155,6 +167,9 @@ impl JournalError {
             Self::Open { .. } | Self::Query { .. } | Self::Row { .. } => {
                 Some("`ralph doctor` looks whether the journal is whole, and says what to do")
             }
+            Self::Lost { .. } => Some(
+                "nothing is lost: once the server is there again, `ralph run` goes on where it stopped",
+            ),
             // They say it themselves.
             Self::Newer { .. } | Self::Older { .. } | Self::Backup { .. } | Self::Busy { .. } => {
                 None

@@ -1,18 +1,8 @@
 //! The journal in SQLite: one file in the data folder (`synchronous=FULL`, write-ahead log).
 
-mod checkpoints;
-mod commands;
-mod costs;
-mod iterations;
-mod lock;
+pub(crate) mod lock;
 mod look;
-mod loops;
-mod repositories;
-mod rewrites;
 mod schema;
-mod sessions;
-mod statement;
-mod tasks;
 
 use std::{
     fs::TryLockError,
@@ -20,7 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use async_trait::async_trait;
 use sqlx::{
     ConnectOptions, Connection as _, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
@@ -28,18 +17,17 @@ use sqlx::{
 
 pub(super) use look::look;
 
-use super::{Journal, JournalError, Result};
-use lock::WriteTransaction;
-use statement::{FromColumns, Statement};
+use super::{JournalError, Result};
+use crate::sql::statement::failed;
 
-/// A journal in one SQLite file.
-pub(super) struct SqliteJournal {
-    db: SqliteConnection,
-    path: PathBuf,
+/// The file that a journal is in.
+pub(crate) struct SqliteFile {
+    pub(crate) db: SqliteConnection,
+    pub(crate) path: PathBuf,
 }
 
-impl SqliteJournal {
-    pub(super) async fn open(data_dir: &Path) -> Result<Self> {
+impl SqliteFile {
+    pub(crate) async fn open(data_dir: &Path) -> Result<Self> {
         Self::open_within(data_dir, lock::PATIENCE).await
     }
 
@@ -87,40 +75,6 @@ impl SqliteJournal {
         } else {
             Err(JournalError::Older { path })
         }
-    }
-
-    /// Begins a transaction that writes; `what` completes "the journal can't …".
-    async fn begin(&mut self, what: &'static str) -> Result<WriteTransaction<'_>> {
-        lock::begin(&mut self.db, &self.path, what).await
-    }
-
-    async fn all<T: FromColumns>(&mut self, statement: Statement) -> Result<Vec<T>> {
-        statement.all(&mut self.db).await
-    }
-
-    async fn first<T: FromColumns>(&mut self, statement: Statement) -> Result<Option<T>> {
-        statement.first(&mut self.db).await
-    }
-
-    async fn one<T: FromColumns>(&mut self, statement: Statement) -> Result<T> {
-        statement.one(&mut self.db).await
-    }
-
-    /// Writes by one statement alone.
-    async fn write(&mut self, statement: Statement) -> Result<()> {
-        let what = statement.what;
-        crate::failpoint::fault("journal").map_err(|error| failed(what)(error.into()))?;
-        let written = statement.execute(&mut self.db).await;
-        written.map_err(lock::unwritten(&self.path, what))?;
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl Journal for SqliteJournal {
-    /// Folds the write-ahead log in.
-    async fn close(self: Box<Self>) -> Result<()> {
-        self.db.close().await.map_err(failed("be closed"))
     }
 }
 
@@ -226,13 +180,6 @@ fn cant_open(
     JournalError::Open {
         path: path.to_owned(),
         source,
-    }
-}
-
-fn failed(what: &'static str) -> impl FnOnce(sqlx::Error) -> JournalError {
-    move |source| JournalError::Query {
-        what,
-        source: Box::new(source),
     }
 }
 

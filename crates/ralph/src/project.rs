@@ -26,7 +26,7 @@ use ralph_engine::{
         self, FindError, FoundBy, FoundSource, KnownSources, OfferedList, Source, SourceError,
         SourceSearch,
     },
-    store::{Journal, RepositoryId},
+    store::{DataDir, Journal, RepositoryId},
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -140,11 +140,12 @@ impl Project {
     }
 
     /// The folder of the journal: `$RALPH_DATA_DIR`, else the user's data folder.
-    pub(crate) fn data_dir(&self) -> Result<PathBuf, CommandError> {
-        data_dir_of(&self.surroundings).ok_or_else(|| {
+    pub(crate) fn data_dir(&self) -> Result<DataDir, CommandError> {
+        let folder = data_dir_of(&self.surroundings).ok_or_else(|| {
             CommandError::user("can't find a folder for the journal: HOME is not set")
                 .hint("set RALPH_DATA_DIR")
-        })
+        })?;
+        Ok(DataDir::from(folder))
     }
 
     /// The top of the repository that ralph works in.
@@ -280,7 +281,7 @@ impl Project {
     /// The choice of a person, and of these files those that agents made and that no loop worked on. Without a
     /// journal there is neither.
     fn known_sources(&self, names: &[String]) -> KnownSources {
-        let look_up = |root: &Path, data_dir: Option<PathBuf>| {
+        let look_up = |root: &Path, data_dir: Option<DataDir>| {
             block_on(async {
                 Ok(match open_journal(root, data_dir).await? {
                     Some((mut journal, id)) => KnownSources {
@@ -424,14 +425,14 @@ impl Project {
     /// The journal of all repositories. `None`: ralph never ran on this machine.
     pub(crate) async fn journal_of_all(&self) -> Result<Option<Box<dyn Journal>>, CommandError> {
         Ok(match self.used_data_dir()? {
-            Some(data_dir) => Some(ralph_engine::store::open(&data_dir).await?),
+            Some(data_dir) => Some(data_dir.open_journal().await?),
             None => None,
         })
     }
 
-    fn used_data_dir(&self) -> Result<Option<PathBuf>, CommandError> {
+    fn used_data_dir(&self) -> Result<Option<DataDir>, CommandError> {
         let data_dir = self.data_dir()?;
-        Ok(Some(data_dir).filter(|folder| folder.join("ralph.db").exists()))
+        Ok(Some(data_dir).filter(DataDir::has_journal))
     }
 
     /// The user who gives commands, as named in the journal and the task file.
@@ -483,13 +484,13 @@ fn unreadable(error: SourceError) -> CommandError {
 /// The journal, and the id that the repository around `root` has in it.
 async fn open_journal(
     root: &Path,
-    data_dir: Option<PathBuf>,
+    data_dir: Option<DataDir>,
 ) -> Result<Option<(Box<dyn Journal>, RepositoryId)>, CommandError> {
     let id = ralph_engine::identity::known_id(root);
     let (Some(data_dir), Some(id)) = (data_dir, id) else {
         return Ok(None);
     };
-    let mut journal = ralph_engine::store::open(&data_dir).await?;
+    let mut journal = data_dir.open_journal().await?;
     let known = journal.has_repository(&id).await?;
     Ok(known.then_some((journal, RepositoryId(id))))
 }

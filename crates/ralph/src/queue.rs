@@ -267,7 +267,7 @@ pub(crate) async fn open(
     }
     let idle = idle(project, root, PathBuf::new())?;
     let repository = register(&idle, Project::now()).await.map_err(explain)?;
-    let journal = ralph_engine::store::open(&idle.data_dir).await;
+    let journal = idle.data_dir.open_journal().await;
     Ok((journal?, repository))
 }
 

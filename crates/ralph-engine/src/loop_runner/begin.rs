@@ -55,7 +55,7 @@ use crate::{
     report::Reporter,
     sandbox::{SandboxFound, SandboxPlace},
     source::{FoundBy, FoundSource, Snapshots, Source},
-    store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
+    store::{DataDir, Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
     workspace::{BeforeRun, CacheAccess, LayerRequest, Layers, read_only_data},
 };
 
@@ -65,7 +65,7 @@ const MOST_COMMANDS: usize = 500;
 /// The parts that a loop is made of. The seams are chosen once, by the command.
 pub struct Setup {
     pub root: PathBuf,
-    pub data_dir: PathBuf,
+    pub data_dir: DataDir,
     pub config: Config,
     /// The project's `ralph.yaml`, as it was read.
     pub config_file: Option<(PathBuf, Vec<u8>)>,
@@ -133,7 +133,7 @@ impl LoopRunner {
         // What a killed run left is put back before git is asked anything.
         let found = restore::restore_git(&state_dir)?;
         let repo = Repo::open(&setup.root, &state_dir, &setup.git_environment).await?;
-        let mut journal = crate::store::open(&setup.data_dir).await?;
+        let mut journal = setup.data_dir.open_journal().await?;
         let now = setup.clock.now();
         let (repository, moved) = register(&repo, &mut *journal, now).await?;
         let mut interrupted = journal
@@ -325,7 +325,7 @@ impl LoopRunner {
             },
             place: LoopPlace {
                 root: setup.root,
-                data_dir: setup.data_dir,
+                data_dir: setup.data_dir.to_path_buf(),
                 state_dir,
                 repo,
                 guard: None,

@@ -19,14 +19,14 @@ use crate::{
     git::{self, Guard, Repo},
     lock::{Lock, LockUse},
     source::Source,
-    store::{Journal, RepositoryId},
+    store::{DataDir, Journal, RepositoryId},
 };
 
 /// A worktree without a loop, and what commands need there.
 #[derive(Debug, Clone)]
 pub struct IdleWorktree {
     pub root: PathBuf,
-    pub data_dir: PathBuf,
+    pub data_dir: DataDir,
     pub source: PathBuf,
     pub git_environment: git::GitEnvironment,
     pub config: Config,
@@ -55,7 +55,7 @@ pub async fn run_waiting_commands(
         // A loop was killed: what it knew of the person's index is rebuilt by a look at the tree.
         repo.status().await?;
     }
-    let mut journal = crate::store::open(&idle.data_dir).await?;
+    let mut journal = idle.data_dir.open_journal().await?;
     let (repository, _) = register_repository(&repo, &mut *journal, now).await?;
     let worktree = idle.root.to_string_lossy().into_owned();
     let rows = journal.waiting_commands(&repository, &worktree).await?;
@@ -98,7 +98,7 @@ pub async fn register(idle: &IdleWorktree, now: Timestamp) -> Result<RepositoryI
     let _lock = Lock::acquire(&idle.data_dir, &idle.root, LockUse::Command)?;
     let state_dir = state_dir(&idle.root, &idle.data_dir)?;
     let repo = Repo::open(&idle.root, &state_dir, &idle.git_environment).await?;
-    let mut journal = crate::store::open(&idle.data_dir).await?;
+    let mut journal = idle.data_dir.open_journal().await?;
     let (repository, _) = register_repository(&repo, &mut *journal, now).await?;
     journal.close().await?;
     Ok(repository)

@@ -13,7 +13,7 @@ use crate::{
     git::{Guard, is_following},
     identity,
     lock::{Lock, LockUse},
-    store::RepositoryId,
+    store::{DataDir, RepositoryId},
     workspace::has_leftover_layers,
 };
 
@@ -42,7 +42,7 @@ pub enum Leftover {
 #[derive(Debug, Clone)]
 pub struct WorktreeLook {
     pub root: PathBuf,
-    pub data_dir: PathBuf,
+    pub data_dir: DataDir,
 }
 
 impl WorktreeLook {
@@ -91,14 +91,12 @@ impl WorktreeLook {
         let Some(id) = identity::known_id(&self.root) else {
             return Ok((found, None));
         };
-        // One that is empty would be set up by being opened.
-        let journal = std::fs::metadata(self.data_dir.join("ralph.db"));
-        if journal.map_or(true, |file| file.len() == 0) {
+        if !self.data_dir.has_journal() {
             return Ok((found, None));
         }
         let repository = RepositoryId(id);
         let worktree = self.root.to_string_lossy().into_owned();
-        let mut journal = crate::store::open(&self.data_dir).await?;
+        let mut journal = self.data_dir.open_journal().await?;
         let interrupted = journal.interrupted_loop(&repository, &worktree).await?;
         let unfinished = match interrupted {
             Some(row) => journal.unfinished_iteration(&row.id).await?,

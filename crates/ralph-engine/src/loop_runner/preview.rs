@@ -143,9 +143,9 @@ async fn journal(
     scratch: &std::path::Path,
 ) -> Result<(Box<dyn Journal>, RepositoryId), LoopError> {
     if let Some(id) = identity::read_id(repo.common_dir())
-        && setup.data_dir.join("ralph.db").exists()
+        && setup.data_dir.has_journal()
     {
-        let mut journal = crate::store::open(&setup.data_dir).await?;
+        let mut journal = setup.data_dir.open_journal().await?;
         if journal.has_repository(&id).await? {
             return Ok((journal, RepositoryId(id)));
         }

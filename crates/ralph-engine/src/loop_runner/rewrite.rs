@@ -33,7 +33,7 @@ use crate::{
     identity,
     lock::{Lock, LockUse},
     plain_file,
-    store::{Journal, NewRewrite, RepositoryId, RewriteBody, RewriteKind, RewriteRow},
+    store::{DataDir, Journal, NewRewrite, RepositoryId, RewriteBody, RewriteKind, RewriteRow},
 };
 
 /// The repository, journal and files of a rewrite: borrowed from the holder of the lock.
@@ -52,7 +52,7 @@ pub struct Ground<'a> {
 /// The facts that a command needs to open a rewrite without a loop.
 pub struct Opening<'a> {
     pub root: &'a Path,
-    pub data_dir: &'a Path,
+    pub data_dir: &'a DataDir,
     pub config: &'a Config,
     /// The project's `ralph.yaml`, as it was read.
     pub config_file: Option<&'a (PathBuf, Vec<u8>)>,
@@ -81,7 +81,7 @@ impl Opened {
         let state_dir = super::place::state_dir(root, opening.data_dir)?;
         let found = restore_git(&state_dir)?;
         let repo = Repo::open(root, &state_dir, opening.git_environment).await?;
-        let mut journal = crate::store::open(opening.data_dir).await?;
+        let mut journal = opening.data_dir.open_journal().await?;
         let known = identity::read_id(repo.common_dir());
         let repository = match known {
             Some(id) if journal.has_repository(&id).await? => RepositoryId(id),

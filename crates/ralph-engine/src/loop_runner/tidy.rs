@@ -14,7 +14,7 @@ use crate::{
     lock::{Lock, LockUse},
     process::{has_placeholders, sweep_placeholders},
     sandbox::sweep_homes,
-    store::RepositoryId,
+    store::{DataDir, RepositoryId},
     workspace::{PLACEHOLDERS, has_leftover_layers, sweep_layers},
 };
 
@@ -27,7 +27,7 @@ pub fn tidy_programs(data_dir: &Path) {
 #[derive(Debug, Clone)]
 pub struct UntidyWorktree {
     root: PathBuf,
-    data_dir: PathBuf,
+    data_dir: DataDir,
     state_dir: PathBuf,
     follows: bool,
     has_placeholders: bool,
@@ -35,7 +35,7 @@ pub struct UntidyWorktree {
 
 impl UntidyWorktree {
     /// Looks whether anything is left in a worktree: cheap, as every command asks.
-    pub fn find(root: &Path, data_dir: &Path) -> Option<Self> {
+    pub fn find(root: &Path, data_dir: &DataDir) -> Option<Self> {
         let state_dir = data_dir
             .join("worktrees")
             .join(identity::worktree_name(root));
@@ -44,7 +44,7 @@ impl UntidyWorktree {
         let is_untidy = follows || has_placeholders || has_leftover_layers(data_dir, root, None);
         is_untidy.then(|| Self {
             root: root.to_owned(),
-            data_dir: data_dir.to_owned(),
+            data_dir: data_dir.clone(),
             state_dir,
             follows,
             has_placeholders,
@@ -81,10 +81,10 @@ impl UntidyWorktree {
         let Some(id) = identity::known_id(&self.root) else {
             return Ok(None);
         };
-        if !self.data_dir.join("ralph.db").exists() {
+        if !self.data_dir.has_journal() {
             return Ok(None);
         }
-        let mut journal = crate::store::open(&self.data_dir).await?;
+        let mut journal = self.data_dir.open_journal().await?;
         let worktree = self.root.to_string_lossy().into_owned();
         let repository = RepositoryId(id);
         let interrupted = journal.interrupted_loop(&repository, &worktree);

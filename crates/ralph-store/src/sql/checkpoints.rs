@@ -1,35 +1,34 @@
-//! Checkpoints in SQLite. Where an iteration or a loop ends, the row goes into that transaction.
+//! Checkpoints. Where an iteration or a loop ends, the row goes into that transaction.
 
 use async_trait::async_trait;
 use ralph_core::{
     checkpoint::{Before, Link, Moment, Sealed, Trigger, seal},
     id::{CheckpointId, LoopId},
 };
-use sqlx::SqliteConnection;
 use std::collections::HashMap;
 
 use super::{
-    Result, SqliteJournal,
-    statement::{Statement, columns, sql, unreadable},
+    SqlJournal, WriteTransaction,
+    statement::{Statement, Value, columns, sql, unreadable},
+    transaction,
 };
-use crate::{CheckpointFilter, CheckpointStore, RepositoryId};
+use crate::{CheckpointFilter, CheckpointStore, RepositoryId, Result};
 
 columns!(
     Link as LINK: id, loop_id, n, iteration, phase, at, commit = "tip_commit", body, hash, prev_hash
 );
 
 #[async_trait]
-impl CheckpointStore for SqliteJournal {
+impl CheckpointStore for SqlJournal {
     async fn add_checkpoint(
         &mut self,
         repository: &RepositoryId,
         moment: &Moment,
     ) -> Result<Sealed> {
-        let mut tx = self.begin("make a checkpoint").await?;
-        let before = before(&mut tx, repository, &moment.loop_id).await?;
-        let sealed = insert(&mut tx, repository, moment, &before).await?;
-        tx.commit().await?;
-        Ok(sealed)
+        transaction!(self, "make a checkpoint", |tx| {
+            let before = before(&mut tx, repository, &moment.loop_id).await?;
+            insert(&mut tx, repository, moment, &before).await
+        })
     }
 
     async fn checkpoints(
@@ -38,20 +37,19 @@ impl CheckpointStore for SqliteJournal {
         of: CheckpointFilter<'_>,
         most: u32,
     ) -> Result<Vec<Link>> {
-        let (condition, order, id, iteration) = match of {
-            CheckpointFilter::Loop(id) => ("loop_id = ?1", "n", id.as_str(), None),
+        let (condition, order, mut values): (_, _, Vec<Value>) = match of {
+            CheckpointFilter::Loop(id) => ("loop_id = ?", "n", vec![id.into()]),
             CheckpointFilter::Iteration(id, iteration) => {
-                let condition = "loop_id = ?1 AND iteration = ?2";
-                (condition, "n", id.as_str(), Some(iteration))
+                let condition = "loop_id = ? AND iteration = ?";
+                (condition, "n", vec![id.into(), iteration.into()])
             }
-            CheckpointFilter::Repository => {
-                ("repository_id = ?1", "id", repository.0.as_str(), None)
-            }
+            CheckpointFilter::Repository => ("repository_id = ?", "id", vec![repository.into()]),
         };
         let text = format!(
-            "SELECT {LINK} FROM checkpoint WHERE {condition} ORDER BY {order} DESC LIMIT ?3"
+            "SELECT {LINK} FROM checkpoint WHERE {condition} ORDER BY {order} DESC LIMIT ?"
         );
-        let found = sql!("list the checkpoints", text, id, iteration, most);
+        values.push(most.into());
+        let found = Statement::new("list the checkpoints", text, values);
         self.all(found).await
     }
 
@@ -87,7 +85,7 @@ impl CheckpointStore for SqliteJournal {
         for condition in [
             // No id has a character behind `~`.
             "id >= ?2 AND id < ?2 || '~'",
-            "substr(id, -length(?2)) = ?2",
+            "substr(id, length(id) - length(?2) + 1) = ?2",
         ] {
             let text = format!(
                 "SELECT {LINK} FROM checkpoint WHERE repository_id = ?1 AND {condition} LIMIT 2"
@@ -127,8 +125,8 @@ impl CheckpointStore for SqliteJournal {
 
 /// Adds a checkpoint to a transaction that has written already, and so is alone in writing. One of a
 /// phase is made only where the phase is another than before.
-pub(super) async fn add_to(
-    tx: &mut SqliteConnection,
+pub(crate) async fn add_to(
+    tx: &mut WriteTransaction<'_>,
     repository: &RepositoryId,
     moment: &Moment,
 ) -> Result<()> {
@@ -155,29 +153,40 @@ type LastCheckpoint = (
     Option<u64>,
     Option<String>,
     Option<String>,
-    String,
+    Option<String>,
 );
+
+/// Stands between ids of tasks; none holds it.
+const BETWEEN: &str = "\u{1f}";
 
 /// Returns what the next checkpoint of a loop follows. A newest one that can't be read is followed by its
 /// hash alone: that it is damaged is what `verify` is there to say.
 async fn before(
-    db: &mut SqliteConnection,
+    db: &mut WriteTransaction<'_>,
     repository: &RepositoryId,
     loop_id: &LoopId,
 ) -> Result<Before> {
+    if db.is_shared() {
+        let lock = "SELECT 1 FROM loop WHERE id = ? FOR UPDATE";
+        sql!("continue the checkpoints of a loop", lock, loop_id)
+            .run(db)
+            .await?;
+    }
     let (made, n, hash, body, taken_back): LastCheckpoint = sql!(
         "look up the last checkpoint",
         "SELECT (SELECT checkpoints FROM loop WHERE id = ?1), last.n, last.hash, last.body,
-           (SELECT json_group_array(DISTINCT task_id)
-            FROM iteration AS gone INDEXED BY iteration_reverted
-            WHERE repository_id = ?2 AND reverted_by IS NOT NULL AND loop_id = ?1 AND NOT EXISTS
-              (SELECT 1 FROM iteration AS again WHERE again.loop_id = gone.loop_id
-               AND again.task_id = gone.task_id AND again.verdict IN ('verified', 'unverified')
-               AND again.reverted_by IS NULL))
-         FROM (SELECT 1) LEFT JOIN
-           (SELECT n, hash, body FROM checkpoint WHERE loop_id = ?1 ORDER BY n DESC LIMIT 1) AS last",
+           (SELECT string_agg(task_id, ?3) FROM
+              (SELECT DISTINCT task_id FROM iteration AS gone INDEXED BY iteration_reverted
+               WHERE repository_id = ?2 AND reverted_by IS NOT NULL AND loop_id = ?1 AND NOT EXISTS
+                 (SELECT 1 FROM iteration AS again WHERE again.loop_id = gone.loop_id
+                  AND again.task_id = gone.task_id AND again.verdict IN ('verified', 'unverified')
+                  AND again.reverted_by IS NULL)) AS reverted)
+         FROM (SELECT 1) AS always LEFT JOIN
+           (SELECT n, hash, body FROM checkpoint WHERE loop_id = ?1 ORDER BY n DESC LIMIT 1) AS last
+           ON true",
         loop_id,
         repository,
+        BETWEEN,
     )
     .one(db)
     .await?;
@@ -192,12 +201,14 @@ async fn before(
         n: n.max(made),
         hash: Some(hash),
         checkpoint: serde_json::from_str(&body).ok(),
-        taken_back: serde_json::from_str(&taken_back).map_err(unreadable("a list of tasks"))?,
+        taken_back: taken_back
+            .map(|ids| ids.split(BETWEEN).map(str::to_owned).collect())
+            .unwrap_or_default(),
     })
 }
 
 async fn insert(
-    db: &mut SqliteConnection,
+    db: &mut WriteTransaction<'_>,
     repository: &RepositoryId,
     moment: &Moment,
     before: &Before,

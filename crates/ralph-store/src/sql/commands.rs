@@ -1,4 +1,4 @@
-//! The queue of commands, guidance, and questions, in SQLite.
+//! The queue of commands, guidance, and questions.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,16 +9,17 @@ use ralph_core::{
     record::Guidance,
     task::TaskId,
 };
-use sqlx::SqliteConnection;
 
 use super::{
-    Result, SqliteJournal,
+    SqlJournal, WriteTransaction,
+    audit::{self, Actor, Deed},
     statement::{Columns, FromColumns, columns, json, sql},
     tasks::upsert_state,
+    transaction,
 };
 use crate::{
     CommandEffects, CommandEnd, CommandRow, CommandStore, NewGuidance, NewQuestion, QuestionStore,
-    RepositoryId, TaskHistory,
+    RepositoryId, Result, TaskHistory,
 };
 
 /// Of all that was ever said about a task, the newest are told.
@@ -31,7 +32,7 @@ columns!(CommandRow as COMMAND: id, who, at, command = "body");
 columns!(Guidance as GUIDANCE: text, by = "who", at);
 
 #[async_trait]
-impl CommandStore for SqliteJournal {
+impl CommandStore for SqlJournal {
     async fn submit_command(
         &mut self,
         repository: &RepositoryId,
@@ -43,10 +44,7 @@ impl CommandStore for SqliteJournal {
         let what = "queue a command";
         let insert = "INSERT INTO command (repository_id, worktree, who, at, body) VALUES (?, ?, ?, ?, ?) RETURNING id";
         let insert = sql!(what, insert, repository, worktree, who, at, json(command)?);
-        let mut tx = self.begin(what).await?;
-        let id = insert.one(&mut tx).await?;
-        tx.commit().await?;
-        Ok(id)
+        transaction!(self, what, |tx| { insert.one(&mut tx).await })
     }
 
     async fn waiting_commands(
@@ -77,21 +75,24 @@ impl CommandStore for SqliteJournal {
         let what = "end a command";
         let end = "UPDATE command SET done_at = ?, result = ? WHERE id = ? AND done_at IS NULL";
         let end = sql!(what, end, ended.at, json(ended.report)?, ended.id);
-        let mut tx = self.begin(what).await?;
-        if end.run(&mut tx).await? == 0 {
-            return Ok(());
-        }
-        for (task, state) in &effects.states {
-            let state = upsert_state(repository, source, task.as_str(), state)?;
-            state.run(&mut tx).await?;
-        }
-        for guidance in &effects.guidance {
-            insert_guidance(&mut tx, repository, source, guidance).await?;
-        }
-        if let Some((question, answered)) = &effects.answered {
-            write_answer(&mut tx, *question, answered).await?;
-        }
-        tx.commit().await
+        let audited = audit::entry_of_command(ended.id, ended.at);
+        transaction!(self, what, |tx| {
+            if end.run(&mut tx).await? == 0 {
+                return Ok(());
+            }
+            audited.run(&mut tx).await?;
+            for (task, state) in &effects.states {
+                let state = upsert_state(repository, source, task.as_str(), state)?;
+                state.run(&mut tx).await?;
+            }
+            for guidance in &effects.guidance {
+                insert_guidance(&mut tx, repository, source, guidance).await?;
+            }
+            if let Some((question, answered)) = &effects.answered {
+                write_answer(&mut tx, *question, answered).await?;
+            }
+            Ok(())
+        })
     }
 
     async fn add_guidance(
@@ -100,9 +101,9 @@ impl CommandStore for SqliteJournal {
         source: &str,
         new: &NewGuidance,
     ) -> Result<()> {
-        let mut tx = self.begin("keep guidance").await?;
-        insert_guidance(&mut tx, repository, source, new).await?;
-        tx.commit().await
+        transaction!(self, "keep guidance", |tx| {
+            insert_guidance(&mut tx, repository, source, new).await
+        })
     }
 
     async fn guidance(
@@ -115,7 +116,7 @@ impl CommandStore for SqliteJournal {
             "SELECT {GUIDANCE} FROM
                (SELECT id, text, who, at FROM guidance
                 WHERE repository_id = ? AND source = ? AND (task_id = ? OR task_id IS NULL)
-                ORDER BY id DESC LIMIT ?)
+                ORDER BY id DESC LIMIT ?) AS newest
              ORDER BY id"
         );
         self.all(sql!(
@@ -156,7 +157,7 @@ impl CommandStore for SqliteJournal {
 }
 
 async fn insert_guidance(
-    db: &mut SqliteConnection,
+    db: &mut WriteTransaction<'_>,
     repository: &RepositoryId,
     source: &str,
     new: &NewGuidance,
@@ -203,7 +204,7 @@ impl FromColumns for QuestionRow {
 }
 
 #[async_trait]
-impl QuestionStore for SqliteJournal {
+impl QuestionStore for SqlJournal {
     async fn ask_question(
         &mut self,
         repository: &RepositoryId,
@@ -212,8 +213,7 @@ impl QuestionStore for SqliteJournal {
         state: &mut TaskHistory,
     ) -> Result<QuestionId> {
         let what = "ask a question";
-        let mut tx = self.begin(what).await?;
-        let id = sql!(
+        let insert = sql!(
             what,
             "INSERT INTO escalation (repository_id, source, task_id, iteration, asked_by, question, body, asked_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
@@ -229,13 +229,31 @@ impl QuestionStore for SqliteJournal {
             new.escalation.as_ref().map(json).transpose()?,
             new.at,
         );
-        let id = id.one(&mut tx).await?;
-        state.question = Some(new.question.clone());
-        state.asked = Some(id);
-        let state = upsert_state(repository, source, new.task.as_str(), state)?;
-        state.run(&mut tx).await?;
-        tx.commit().await?;
-        Ok(id)
+        transaction!(self, what, |tx| {
+            let id = insert.one(&mut tx).await?;
+            state.question = Some(new.question.clone());
+            state.asked = Some(id);
+            let state = upsert_state(repository, source, new.task.as_str(), state)?;
+            let actor = match new.asked_by {
+                AskedBy::Agent => Actor::Agent {
+                    iteration: new.iteration,
+                },
+                AskedBy::Ralph => Actor::Ralph,
+            };
+            let subject = format!("question {id}");
+            let deed = Deed {
+                actor,
+                action: "question_asked",
+                at: new.at,
+                repository: Some(repository),
+                loop_id: None,
+                task: Some(new.task.as_str()),
+                subject: Some(&subject),
+                detail: Some(&new.question),
+            };
+            state.then(audit::entry(deed)).run(&mut tx).await?;
+            Ok(id)
+        })
     }
 
     async fn questions(
@@ -246,7 +264,7 @@ impl QuestionStore for SqliteJournal {
         let rows: Vec<QuestionRow> = self.all(sql!(
             "list the questions",
             "SELECT task_id, id, iteration, asked_by, question, body, asked_at, answer FROM
-               (SELECT * FROM escalation WHERE repository_id = ? AND source = ? ORDER BY id DESC LIMIT ?)
+               (SELECT * FROM escalation WHERE repository_id = ? AND source = ? ORDER BY id DESC LIMIT ?) AS newest
              ORDER BY id",
             repository,
             source,
@@ -272,8 +290,7 @@ impl QuestionStore for SqliteJournal {
             told: None,
             amended: None,
         };
-        let mut tx = self.begin(what).await?;
-        sql!(
+        let close = sql!(
             what,
             "UPDATE escalation SET answer = ?, answered_at = ?
              WHERE repository_id = ? AND source = ? AND task_id = ? AND answered_at IS NULL",
@@ -282,17 +299,28 @@ impl QuestionStore for SqliteJournal {
             repository,
             source,
             task,
-        )
-        .run(&mut tx)
-        .await?;
+        );
         let state = upsert_state(repository, source, task.as_str(), state)?;
-        state.run(&mut tx).await?;
-        tx.commit().await
+        let deed = Deed {
+            actor: Actor::Person(&answered.by),
+            action: "question_answered",
+            at,
+            repository: Some(repository),
+            loop_id: None,
+            task: Some(task.as_str()),
+            subject: None,
+            detail: None,
+        };
+        let close = close.then(state).then(audit::entry(deed));
+        transaction!(self, what, |tx| {
+            close.run(&mut tx).await?;
+            Ok(())
+        })
     }
 }
 
 async fn write_answer(
-    db: &mut SqliteConnection,
+    db: &mut WriteTransaction<'_>,
     question: QuestionId,
     answered: &Answered,
 ) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Calls to models in SQLite, and the totals that every question about spending is answered by.
+//! Calls to models and the totals that every question about spending is answered by.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,16 +9,16 @@ use ralph_core::{
     record::IterationRecord,
 };
 use serde_json::{Value, json};
-use sqlx::SqliteConnection;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
-    Result, SqliteJournal,
-    statement::{Columns, FromColumns, columns, json as stored, sql, unreadable},
+    SqlJournal, WriteTransaction,
+    statement::{Columns, FromColumns, Statement, columns, json as stored, sql, unreadable},
+    transaction,
 };
 use crate::{
-    CostRow, CostStore, LoopModelCost, RepositoryId, SideRun, SpendingScope, SumBy, TokenUsage,
-    day_of,
+    CostRow, CostStore, LoopModelCost, RepositoryId, Result, SideRun, SpendingScope, SumBy,
+    TokenUsage, day_of,
 };
 
 /// Stands between the parts of a key; no part holds it.
@@ -46,7 +46,7 @@ const COLUMNS: [&str; 17] = [
 ];
 
 #[async_trait]
-impl CostStore for SqliteJournal {
+impl CostStore for SqlJournal {
     async fn token_records(&mut self, iteration: &IterationId) -> Result<Vec<TokenRecord>> {
         self.all(sql!(
             "read calls to models",
@@ -110,7 +110,7 @@ impl CostStore for SqliteJournal {
             SpendingScope::Loop(id) => (repository.0.as_str(), "loop", id.as_str()),
         };
         let summed = COLUMNS
-            .map(|name| format!("COALESCE(SUM({name}), 0)"))
+            .map(|name| format!("CAST(COALESCE(SUM({name}), 0) AS BIGINT)"))
             .join(", ");
         let days = match since {
             None => "day = ?4",
@@ -128,7 +128,7 @@ impl CostStore for SqliteJournal {
 
     async fn costs_by_repository(&mut self, since: Option<&str>) -> Result<Vec<CostRow>> {
         let summed = COLUMNS
-            .map(|name| format!("SUM(t.{name}) AS {name}"))
+            .map(|name| format!("CAST(SUM(t.{name}) AS BIGINT) AS {name}"))
             .join(", ");
         let days = match since {
             None => "t.day = ?1",
@@ -137,7 +137,7 @@ impl CostStore for SqliteJournal {
         let text = format!(
             "SELECT r.common_dir, {summed} FROM repository r JOIN token_total t ON t.repository_id = r.id
              WHERE t.dimension = 'total' AND t.key = '' AND {days}
-             GROUP BY r.id ORDER BY SUM(t.spent) DESC, r.common_dir"
+             GROUP BY r.id, r.common_dir ORDER BY SUM(t.spent) DESC, r.common_dir"
         );
         let since = since.unwrap_or_default();
         self.all(sql!("sum up what repositories spent", text, since))
@@ -195,7 +195,7 @@ impl CostStore for SqliteJournal {
         let mut costs: Vec<Dollars> = self
             .all(sql!(
             "look up what the last iterations cost",
-            "SELECT (SELECT COALESCE(SUM(spent), 0) FROM token_record WHERE iteration_id = i.id)
+            "SELECT (SELECT CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM token_record WHERE iteration_id = i.id)
              FROM (SELECT id, n FROM iteration WHERE repository_id = ? ORDER BY n DESC LIMIT ?) i
              ORDER BY i.n DESC",
             repository,
@@ -213,7 +213,7 @@ impl CostStore for SqliteJournal {
         let rows: Vec<(IterationId, Dollars)> = self
             .all(sql!(
             "look up what iterations cost",
-            "SELECT i.id, SUM(t.spent) FROM iteration i JOIN token_record t ON t.iteration_id = i.id
+            "SELECT i.id, CAST(SUM(t.spent) AS BIGINT) FROM iteration i JOIN token_record t ON t.iteration_id = i.id
              WHERE i.loop_id = ? GROUP BY i.id HAVING SUM(t.spent) > 0",
             loop_id,
         ))
@@ -223,8 +223,7 @@ impl CostStore for SqliteJournal {
 
     async fn record_side_run(&mut self, repository: &RepositoryId, run: &SideRun) -> Result<()> {
         let what = "record a run outside of loops";
-        let mut tx = self.begin(what).await?;
-        sql!(
+        let insert = sql!(
             what,
             "INSERT INTO side_run (id, repository_id, work, at, tool_calls, calls) VALUES (?, ?, ?, ?, ?, ?)",
             uuid::Uuid::now_v7().to_string(),
@@ -233,15 +232,16 @@ impl CostStore for SqliteJournal {
             run.at,
             run.accounts.tool_calls,
             stored(&run.accounts.records)?,
-        )
-        .run(&mut tx)
-        .await?;
+        );
         let mut sums = Sums::of(repository, run.at, &run.accounts);
         let all = run.accounts.totals();
         sums.add(("task", run.work.key()), all);
         sums.add(("loop", run.work.key()), all);
-        grow(&mut tx, sums).await?;
-        tx.commit().await
+        let insert = insert.then(growth(sums)?);
+        transaction!(self, what, |tx| {
+            insert.run(&mut tx).await?;
+            Ok(())
+        })
     }
 
     async fn side_records(
@@ -258,7 +258,7 @@ impl CostStore for SqliteJournal {
     }
 }
 
-impl SqliteJournal {
+impl SqlJournal {
     /// The sums of all days whose key is of a loop.
     async fn below(
         &mut self,
@@ -290,12 +290,12 @@ impl SqliteJournal {
         let keys = self.dearest(repository, dimension, since, most).await?;
         let keys = serde_json::to_string(&keys).map_err(unreadable("a key of a sum"))?;
         let summed = COLUMNS
-            .map(|name| format!("SUM({name}) AS {name}"))
+            .map(|name| format!("CAST(SUM({name}) AS BIGINT) AS {name}"))
             .join(", ");
         let text = format!(
             "SELECT key, {summed} FROM token_total
              WHERE repository_id = ?1 AND dimension = ?2 AND day >= ?3
-               AND key IN (SELECT value FROM json_each(?4))
+               AND key IN json_texts(?4)
              GROUP BY key ORDER BY SUM(spent) DESC, key"
         );
         let what = "sum up what was spent";
@@ -335,7 +335,7 @@ impl SqliteJournal {
             _ => by_day.to_owned(),
         };
         let text = format!(
-            "SELECT key FROM ({parts}) GROUP BY key ORDER BY SUM(spent) DESC, key LIMIT ?4"
+            "SELECT key FROM ({parts}) AS parts GROUP BY key ORDER BY SUM(spent) DESC, key LIMIT ?4"
         );
         let what = "look for what was spent most on";
         self.all(sql!(what, text, repository, dimension, since, most))
@@ -344,8 +344,8 @@ impl SqliteJournal {
 }
 
 /// Writes an iteration's calls and adds them to all sums; within the transaction of its end.
-pub(super) async fn insert(
-    db: &mut SqliteConnection,
+pub(crate) async fn insert(
+    db: &mut WriteTransaction<'_>,
     repository: &RepositoryId,
     record: &IterationRecord,
     accounts: &TokenUsage,
@@ -354,39 +354,40 @@ pub(super) async fn insert(
         return Ok(());
     }
     let rows: Vec<Value> = accounts.records.iter().map(record_row).collect();
-    sql!(
+    let insert = sql!(
         "record calls to models",
         "INSERT INTO token_record (iteration_id, seq, run, agent, model, caller, input, output,
                 cache_read, cache_write, cost_input, cost_output, cost_cache_read, cost_cache_write,
                 told, spent, basis)
-         SELECT ?1, key + 1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4,
-                value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10,
-                value ->> 11, value ->> 12, value ->> 13, value ->> 14
+         SELECT ?1, key + 1, CAST(value ->> 0 AS BIGINT), value ->> 1, value ->> 2, value ->> 3,
+                CAST(value ->> 4 AS BIGINT), CAST(value ->> 5 AS BIGINT), CAST(value ->> 6 AS BIGINT),
+                CAST(value ->> 7 AS BIGINT), CAST(value ->> 8 AS BIGINT), CAST(value ->> 9 AS BIGINT),
+                CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 12 AS BIGINT),
+                CAST(value ->> 13 AS BIGINT), value ->> 14
          FROM json_each(?2)",
         &record.iteration_id,
         serde_json::to_string(&rows).map_err(unreadable("a call to a model"))?,
-    )
-    .run(db)
-    .await?;
+    );
     let mut sums = Sums::of(repository, record.ended_at, accounts);
     sums.add_loop(&record.loop_id, &record.task_id, accounts);
-    grow(db, sums).await
+    insert.then(growth(sums)?).run(db).await?;
+    Ok(())
 }
 
-pub(super) async fn grow(db: &mut SqliteConnection, sums: Sums) -> Result<()> {
+/// The statement that adds to all sums.
+pub(crate) fn growth(sums: Sums) -> Result<Statement> {
     let sums = serde_json::to_string(&sums.rows()).map_err(unreadable("a sum of tokens"))?;
-    sql!("add up tokens", upsert(), sums).run(db).await?;
-    Ok(())
+    Ok(sql!("add up tokens", upsert(), sums))
 }
 
 fn upsert() -> String {
     let columns = COLUMNS.join(", ");
     let values: Vec<String> = (0..COLUMNS.len())
-        .map(|at| format!("value ->> {}", at + 4))
+        .map(|at| format!("CAST(value ->> {} AS BIGINT)", at + 4))
         .collect();
     let grow: Vec<String> = COLUMNS
         .iter()
-        .map(|name| format!("{name} = {name} + excluded.{name}"))
+        .map(|name| format!("{name} = token_total.{name} + excluded.{name}"))
         .collect();
     format!(
         "INSERT INTO token_total (repository_id, dimension, key, day, {columns})
@@ -422,7 +423,7 @@ fn record_row(record: &TokenRecord) -> Value {
 }
 
 /// All sums that some work adds to, each for its day and for all days.
-pub(super) struct Sums {
+pub(crate) struct Sums {
     repository: String,
     day: String,
     sums: BTreeMap<[String; 4], Totals>,
@@ -430,7 +431,7 @@ pub(super) struct Sums {
 
 impl Sums {
     /// Of everything, of the repository, and of each model in it.
-    pub(super) fn of(repository: &RepositoryId, at: Timestamp, accounts: &TokenUsage) -> Self {
+    pub(crate) fn of(repository: &RepositoryId, at: Timestamp, accounts: &TokenUsage) -> Self {
         let mut sums = Self {
             repository: repository.0.clone(),
             day: day_of(at),
@@ -446,7 +447,7 @@ impl Sums {
         sums
     }
 
-    pub(super) fn add_loop(&mut self, of_loop: &LoopId, task: &str, accounts: &TokenUsage) {
+    pub(crate) fn add_loop(&mut self, of_loop: &LoopId, task: &str, accounts: &TokenUsage) {
         let all = accounts.totals();
         self.add(("loop", of_loop.as_str()), all);
         self.add(("task", task), all);

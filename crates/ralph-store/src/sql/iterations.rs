@@ -1,4 +1,4 @@
-//! Iterations in SQLite. No question reads all of them.
+//! Iterations. No question reads all of them.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,24 +9,26 @@ use ralph_core::{
     record::IterationRecord,
     task::TaskId,
 };
-use sqlx::SqliteConnection;
+
+use serde_json::Value;
 
 use super::{
-    Result, SqliteJournal, checkpoints, costs,
+    SqlJournal, checkpoints, costs,
     statement::{Columns, FromColumns, Statement, columns, json, sql, unreadable},
     tasks::upsert_state,
+    transaction,
 };
 use crate::{
-    IterationEnd, IterationRow, IterationStart, IterationStore, LandingRow, RepositoryId, Step,
-    UnfinishedIteration,
+    IterationEnd, IterationRow, IterationStart, IterationStore, LandingRow, RepositoryId, Result,
+    Step, UnfinishedIteration,
 };
 
 columns!(
-    IterationRow as ROW: n, loop_id, task_id, title = "json_extract(record, '$.title')", attempt,
+    IterationRow as ROW: n, loop_id, task_id, title = "record ->> '$.title'", attempt,
     started_at, ended_at, verdict, outcome, result_commit, reverted = "reverted_by IS NOT NULL"
 );
 columns!(
-    LandingRow as LANDING: id = "iteration.id", n, task_id, title = "json_extract(record, '$.title')",
+    LandingRow as LANDING: id = "iteration.id", n, task_id, title = "record ->> '$.title'",
     verdict, result_commit, branch, source, worktree, reverted_by, squashed_by
 );
 
@@ -45,14 +47,13 @@ impl FromColumns for Step {
 const RECENT: u32 = 50;
 
 #[async_trait]
-impl IterationStore for SqliteJournal {
+impl IterationStore for SqlJournal {
     async fn begin_iteration(
         &mut self,
         repository: &RepositoryId,
         start: &IterationStart,
     ) -> Result<u64> {
         let what = "begin an iteration";
-        let mut tx = self.begin(what).await?;
         let next = "UPDATE repository SET next_iteration = next_iteration + 1 WHERE id = ? RETURNING next_iteration - 1";
         let iteration = sql!(
             what,
@@ -68,11 +69,12 @@ impl IterationStore for SqliteJournal {
             start.at,
         );
         let intent = [Step::Intent("agent".into())];
-        let intent = insertion(INSERT_STEPS, &start.id, &intent, start.at)?;
+        let intent = insertion(&start.id, &intent, start.at)?;
         let begin = sql!(what, next, repository).then(iteration).then(intent);
-        let numbers: Vec<u64> = begin.all(&mut tx).await?;
-        tx.commit().await?;
-        Ok(numbers.first().copied().unwrap_or_default())
+        transaction!(self, what, |tx| {
+            let numbers: Vec<u64> = begin.list(&mut tx).await?;
+            Ok(numbers.first().copied().unwrap_or_default())
+        })
     }
 
     async fn append_steps(
@@ -89,27 +91,17 @@ impl IterationStore for SqliteJournal {
         // An intent is on the disk before it is carried out, and a checkpoint once it is taken. The result of a step
         // alone goes there with the next write: after a power cut without it, the step is looked up or done again.
         if let Some(moment) = checkpoint {
-            let mut tx = self.begin("record a step").await?;
-            insert_steps(&mut tx, iteration, steps, at).await?;
-            checkpoints::add_to(&mut tx, repository, moment).await?;
-            return tx.commit().await;
+            let insert = insertion(iteration, steps, at)?;
+            return transaction!(self, "record a step", |tx| {
+                insert.run(&mut tx).await?;
+                checkpoints::add_to(&mut tx, repository, moment).await
+            });
         }
         if steps.iter().any(|step| matches!(step, Step::Intent(_))) {
-            let insert = insertion(INSERT_STEPS, iteration, steps, at)?;
+            let insert = insertion(iteration, steps, at)?;
             return self.write(insert).await;
         }
-        // With `NORMAL` a commit is safe from the end of this process, and from a power cut once a later write is
-        // flushed.
-        let flush_later =
-            format!("PRAGMA synchronous = NORMAL; {INSERT_STEPS}; PRAGMA synchronous = FULL");
-        let written = self
-            .write(insertion(flush_later, iteration, steps, at)?)
-            .await;
-        if written.is_err() {
-            let flush = sql!("record a step", "PRAGMA synchronous = FULL");
-            self.write(flush).await?;
-        }
-        written
+        self.write_unflushed(insertion(iteration, steps, at)?).await
     }
 
     async fn end_iteration(
@@ -121,7 +113,6 @@ impl IterationStore for SqliteJournal {
         let what = "end an iteration";
         let record = end.record;
         let at = record.ended_at;
-        let mut tx = self.begin(what).await?;
         let mut steps = end.pending.to_vec();
         steps.push(Step::Done(StepDone::Recorded));
         let ended = sql!(
@@ -134,34 +125,31 @@ impl IterationStore for SqliteJournal {
             json(record)?,
             &record.iteration_id,
         );
-        insertion(INSERT_STEPS, &record.iteration_id, &steps, at)?
+        let state = upsert_state(repository, source, &record.task_id, end.state)?;
+        let ended = insertion(&record.iteration_id, &steps, at)?
             .then(ended)
-            .then(upsert_state(
-                repository,
-                source,
-                &record.task_id,
-                end.state,
-            )?)
-            .run(&mut tx)
-            .await?;
-        costs::insert(&mut tx, repository, record, end.accounts).await?;
-        for follow_up in record.follow_ups() {
-            sql!(
-                what,
-                "INSERT INTO suggestion (repository_id, iteration, title, description) VALUES (?, ?, ?, ?)
-                 ON CONFLICT DO NOTHING",
-                repository,
-                record.iteration,
-                &follow_up.title,
-                &follow_up.description,
-            )
-            .run(&mut tx)
-            .await?;
-        }
-        if let Some(moment) = end.checkpoint {
-            checkpoints::add_to(&mut tx, repository, moment).await?;
-        }
-        tx.commit().await
+            .then(state);
+        transaction!(self, what, |tx| {
+            ended.run(&mut tx).await?;
+            costs::insert(&mut tx, repository, record, end.accounts).await?;
+            for follow_up in record.follow_ups() {
+                sql!(
+                    what,
+                    "INSERT INTO suggestion (repository_id, iteration, title, description) VALUES (?, ?, ?, ?)
+                     ON CONFLICT DO NOTHING",
+                    repository,
+                    record.iteration,
+                    &follow_up.title,
+                    &follow_up.description,
+                )
+                .run(&mut tx)
+                .await?;
+            }
+            if let Some(moment) = end.checkpoint {
+                checkpoints::add_to(&mut tx, repository, moment).await?;
+            }
+            Ok(())
+        })
     }
 
     async fn forget_iteration(&mut self, id: &IterationId, at: Timestamp) -> Result<()> {
@@ -205,13 +193,21 @@ impl IterationStore for SqliteJournal {
     ) -> Result<Vec<String>> {
         let mut made = Vec::new();
         for path in paths {
-            let text = "SELECT ?2 WHERE NOT EXISTS
-                  (SELECT 1 FROM loop WHERE repository_id = ?1 AND source = ?2)
-                AND EXISTS (SELECT 1 FROM iteration, json_each(record, '$.filesChanged') AS file
-                  WHERE repository_id = ?1 AND result_commit IS NOT NULL AND instr(record, ?2) > 0
-                    AND file.value ->> '$.path' = ?2 AND file.value ->> '$.kind' = 'added')";
+            let text = "SELECT record FROM iteration
+                WHERE repository_id = ?1 AND result_commit IS NOT NULL AND replace(record, ?2, '') <> record
+                  AND NOT EXISTS (SELECT 1 FROM loop WHERE repository_id = ?1 AND source = ?2)";
             let what = "look up who made a file";
-            made.extend(self.first(sql!(what, text, repository, path)).await?);
+            let records: Vec<String> = self.all(sql!(what, text, repository, path)).await?;
+            let added = |record: &String| {
+                let record: Value = serde_json::from_str(record).unwrap_or_default();
+                let files = record["filesChanged"].as_array().into_iter().flatten();
+                files
+                    .into_iter()
+                    .any(|file| file["path"] == **path && file["kind"] == "added")
+            };
+            if records.iter().any(added) {
+                made.push(path.clone());
+            }
         }
         Ok(made)
     }
@@ -313,7 +309,7 @@ impl IterationStore for SqliteJournal {
         self.first(sql!(
             "look up the last completed task",
             "SELECT task_id FROM
-               (SELECT task_id, verdict, reverted_by, n FROM iteration WHERE loop_id = ? ORDER BY n DESC LIMIT 200)
+               (SELECT task_id, verdict, reverted_by, n FROM iteration WHERE loop_id = ? ORDER BY n DESC LIMIT 200) AS newest
              WHERE verdict IN ('verified', 'unverified') AND reverted_by IS NULL ORDER BY n DESC LIMIT 1",
             loop_id,
         ))
@@ -325,7 +321,7 @@ impl IterationStore for SqliteJournal {
             "count verified tasks",
             "SELECT COUNT(DISTINCT task_id) FROM iteration
              WHERE loop_id = ? AND verdict = 'verified' AND reverted_by IS NULL
-               AND NOT COALESCE(record ->> '$.unverified', 0)",
+               AND COALESCE(CAST(record ->> '$.unverified' AS TEXT), '0') NOT IN ('1', 'true')",
             loop_id,
         ))
         .await
@@ -376,30 +372,14 @@ impl IterationStore for SqliteJournal {
     }
 }
 
-/// One statement for all of them: each goes to the database's thread and back.
+/// One statement for all of them: each goes to SQLite's thread and back.
 const INSERT_STEPS: &str = "INSERT INTO step (iteration_id, seq, at, kind, body)
     SELECT ?1, (SELECT COALESCE(MAX(seq), 0) FROM step WHERE iteration_id = ?1) + key + 1,
            ?2, value ->> 0, value ->> 1
     FROM json_each(?3)";
 
-async fn insert_steps(
-    db: &mut SqliteConnection,
-    iteration: &IterationId,
-    steps: &[Step],
-    at: Timestamp,
-) -> Result<()> {
-    let insert = insertion(INSERT_STEPS, iteration, steps, at)?;
-    insert.run(db).await?;
-    Ok(())
-}
-
-/// The statement that adds these steps by a text.
-fn insertion(
-    text: impl Into<String>,
-    iteration: &IterationId,
-    steps: &[Step],
-    at: Timestamp,
-) -> Result<Statement> {
+/// The statement that adds these steps.
+fn insertion(iteration: &IterationId, steps: &[Step], at: Timestamp) -> Result<Statement> {
     let rows = steps
         .iter()
         .map(|step| match step {
@@ -408,5 +388,5 @@ fn insertion(
         })
         .collect::<Result<Vec<_>>>()?;
     let rows = serde_json::to_string(&rows).map_err(unreadable("a step"))?;
-    Ok(sql!("record a step", text, iteration, at, rows))
+    Ok(sql!("record a step", INSERT_STEPS, iteration, at, rows))
 }

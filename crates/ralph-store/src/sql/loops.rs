@@ -1,4 +1,4 @@
-//! Loops, and notes about them, in SQLite.
+//! Loops, and notes about them.
 //!
 //! The totals of a loop's iterations are counted by the database itself (migration 8), so that a list of loops never
 //! reads iterations.
@@ -12,10 +12,15 @@ use ralph_core::{
 use serde_json::Value;
 
 use super::{
-    Result, SqliteJournal, checkpoints,
+    SqlJournal,
+    audit::{self, Actor, Deed},
+    checkpoints,
     statement::{columns, json, sql, unreadable},
+    transaction,
 };
-use crate::{ListedLoop, LoopNote, LoopRow, LoopStore, NewLoop, NoteKind, NoteStore, RepositoryId};
+use crate::{
+    ListedLoop, LoopNote, LoopRow, LoopStore, NewLoop, NoteKind, NoteStore, RepositoryId, Result,
+};
 
 columns!(
     LoopRow as ROW: id, repository_id, worktree, source, goal, branch, base_commit, agent, config,
@@ -40,15 +45,15 @@ columns!(
 columns!(LoopNote as NOTE: kind, sentence, at);
 
 /// A newer loop of the same working tree has taken the place of those before it.
-pub(super) const NEWEST_OPEN: &str = "FROM loop AS l INDEXED BY loop_open WHERE ended_at IS NULL
+pub(crate) const NEWEST_OPEN: &str = "FROM loop AS l INDEXED BY loop_open WHERE ended_at IS NULL
      AND NOT EXISTS (SELECT 1 FROM loop AS n WHERE n.repository_id = l.repository_id
                      AND n.worktree = l.worktree AND (n.started_at, n.id) > (l.started_at, l.id))
      ORDER BY started_at, id";
 
 #[async_trait]
-impl LoopStore for SqliteJournal {
+impl LoopStore for SqlJournal {
     async fn begin_loop(&mut self, new: &NewLoop<'_>) -> Result<()> {
-        self.write(sql!(
+        let insert = sql!(
             "begin a loop",
             "INSERT INTO loop (id, repository_id, worktree, source, goal, branch, base_commit, agent, config, started_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -62,8 +67,18 @@ impl LoopStore for SqliteJournal {
             new.agent,
             new.config,
             new.at,
-        ))
-        .await
+        );
+        let deed = Deed {
+            actor: Actor::Ralph,
+            action: "loop_started",
+            at: new.at,
+            repository: Some(new.repository),
+            loop_id: Some(new.id),
+            task: None,
+            subject: Some(new.source),
+            detail: None,
+        };
+        self.write_all(insert.then(audit::entry(deed))).await
     }
 
     async fn set_baseline(&mut self, loop_id: &LoopId, baseline: &str) -> Result<()> {
@@ -99,13 +114,25 @@ impl LoopStore for SqliteJournal {
     ) -> Result<()> {
         let what = "end the loop";
         let end = "UPDATE loop SET ended_at = ?, stop = ? WHERE id = ?";
-        let end = sql!(what, end, at, json(stop)?, loop_id);
-        let mut tx = self.begin(what).await?;
-        end.run(&mut tx).await?;
-        if let Some(moment) = checkpoint {
-            checkpoints::add_to(&mut tx, repository, moment).await?;
-        }
-        tx.commit().await
+        let stop = json(stop)?;
+        let deed = Deed {
+            actor: Actor::Ralph,
+            action: "loop_ended",
+            at,
+            repository: Some(repository),
+            loop_id: Some(loop_id),
+            task: None,
+            subject: None,
+            detail: Some(&stop),
+        };
+        let end = sql!(what, end, at, &stop, loop_id).then(audit::entry(deed));
+        transaction!(self, what, |tx| {
+            end.run(&mut tx).await?;
+            if let Some(moment) = checkpoint {
+                checkpoints::add_to(&mut tx, repository, moment).await?;
+            }
+            Ok(())
+        })
     }
 
     async fn last_loop(
@@ -122,14 +149,13 @@ impl LoopStore for SqliteJournal {
 
     async fn has_loops(&mut self) -> Result<bool> {
         let text = "SELECT EXISTS (SELECT 1 FROM loop)";
-        let found: u64 = self.one(sql!("look for loops", text)).await?;
-        Ok(found > 0)
+        self.one(sql!("look for loops", text)).await
     }
 
     async fn loops(&mut self, repository: &RepositoryId, most: u32) -> Result<Vec<ListedLoop>> {
         let text = format!(
             "SELECT {LISTED} FROM loop INDEXED BY loop_by_time WHERE repository_id = ?
-             ORDER BY started_at DESC, id DESC LIMIT ?"
+             ORDER BY loop.started_at DESC, loop.id DESC LIMIT ?"
         );
         self.all(sql!("list the loops", text, repository, most))
             .await
@@ -223,7 +249,7 @@ impl LoopStore for SqliteJournal {
 }
 
 #[async_trait]
-impl NoteStore for SqliteJournal {
+impl NoteStore for SqlJournal {
     async fn add_note(
         &mut self,
         of: &LoopRow,
@@ -235,8 +261,19 @@ impl NoteStore for SqliteJournal {
             "INSERT INTO loop_note (loop_id, worktree, kind, sentence, at) VALUES (?, ?, ?, ?, ?)";
         let what = "note what was done about a loop";
         let (id, place) = (&of.id, &of.worktree);
-        self.write(sql!(what, insert, id, place, kind.as_str(), sentence, at))
-            .await
+        let insert = sql!(what, insert, id, place, kind.as_str(), sentence, at);
+        let repository = RepositoryId(of.repository_id.clone());
+        let deed = Deed {
+            actor: Actor::Ralph,
+            action: kind.as_str(),
+            at,
+            repository: Some(&repository),
+            loop_id: Some(id),
+            task: None,
+            subject: Some("ralph monitor"),
+            detail: Some(sentence),
+        };
+        self.write_all(insert.then(audit::entry(deed))).await
     }
 
     async fn last_note(&mut self, loop_id: &LoopId) -> Result<Option<LoopNote>> {
@@ -265,15 +302,16 @@ impl NoteStore for SqliteJournal {
             .map(|event| serde_json::json!([event.iteration(), event.at, event.kind(), event]))
             .collect();
         let rows = serde_json::to_string(&rows).map_err(unreadable("an event of a loop"))?;
-        self.write(sql!(
+        let insert = sql!(
             "keep events of a loop",
             "INSERT INTO loop_event (loop_id, iteration, at, kind, body)
-             SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value -> 3 FROM json_each(?2)
+             SELECT ?1, CAST(value ->> 0 AS BIGINT), value ->> 1, value ->> 2, value ->> 3 FROM json_each(?2)
              ORDER BY key",
             loop_id,
-            rows,
-        ))
-        .await
+            &rows,
+        );
+        let audited = audit::entries_of_events(loop_id, rows);
+        self.write_all(insert.then(audited)).await
     }
 
     async fn kept_events(&mut self, loop_id: &LoopId, most: u32) -> Result<Vec<KeptEvent>> {

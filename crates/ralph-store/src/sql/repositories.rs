@@ -1,14 +1,14 @@
-//! Repositories in SQLite.
+//! Repositories.
 
 use async_trait::async_trait;
 use std::path::Path;
 use uuid::Uuid;
 
-use super::{Result, SqliteJournal, statement::sql};
-use crate::{RepositoryId, RepositoryMove, RepositoryStore};
+use super::{SqlJournal, statement::sql};
+use crate::{RepositoryId, RepositoryMove, RepositoryStore, Result};
 
 #[async_trait]
-impl RepositoryStore for SqliteJournal {
+impl RepositoryStore for SqlJournal {
     async fn repository(
         &mut self,
         common_dir: &Path,
@@ -62,7 +62,7 @@ impl RepositoryStore for SqliteJournal {
     }
 }
 
-impl SqliteJournal {
+impl SqlJournal {
     async fn mint(
         &mut self,
         here: &str,

@@ -1,14 +1,16 @@
-//! Reverts and squashes in SQLite.
+//! Reverts and squashes.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::{
-    Result, SqliteJournal,
+    SqlJournal,
+    audit::{self, Actor, Deed},
     statement::{Columns, FromColumns, columns, json, sql, unreadable},
     tasks::upsert_state,
+    transaction,
 };
-use crate::{NewRewrite, RepositoryId, RewriteKind, RewriteRow, RewriteStore, TaskHistory};
+use crate::{NewRewrite, RepositoryId, Result, RewriteKind, RewriteRow, RewriteStore, TaskHistory};
 
 columns!(RewriteRow as REWRITE: id, kind, branch, from = "from_commit", to = "to_commit", made = "made_commit", body);
 
@@ -23,7 +25,7 @@ impl FromColumns for RewriteKind {
 }
 
 #[async_trait]
-impl RewriteStore for SqliteJournal {
+impl RewriteStore for SqlJournal {
     async fn begin_rewrite(&mut self, new: &NewRewrite<'_>) -> Result<()> {
         self.write(sql!(
             "record what is about to be rewritten",
@@ -57,21 +59,33 @@ impl RewriteStore for SqliteJournal {
             RewriteKind::Squash => "squashed_by",
         };
         let mark = format!(
-            "UPDATE iteration SET {column} = ? WHERE repository_id = ? AND id IN (SELECT value FROM json_each(?))"
+            "UPDATE iteration SET {column} = ? WHERE repository_id = ? AND id IN json_texts(?)"
         );
-        let mut tx = self.begin(what).await?;
-        sql!(what, mark, &row.id, repository, iterations)
-            .run(&mut tx)
-            .await?;
+        let mut all = sql!(what, mark, &row.id, repository, iterations);
         let state = TaskHistory::default();
         for task in &row.body.reopened {
             let id = task.task_id.as_str();
-            let state = upsert_state(repository, &task.source, id, &state)?;
-            state.run(&mut tx).await?;
+            all = all.then(upsert_state(repository, &task.source, id, &state)?);
         }
         let end = "UPDATE rewrite SET ended_at = ?, outcome = 'done' WHERE id = ?";
-        sql!(what, end, at, &row.id).run(&mut tx).await?;
-        tx.commit().await
+        let body = json(&row.body)?;
+        let deed = Deed {
+            actor: Actor::Ralph,
+            action: row.kind.as_str(),
+            at,
+            repository: Some(repository),
+            loop_id: None,
+            task: None,
+            subject: Some(&row.branch),
+            detail: Some(&body),
+        };
+        let all = all
+            .then(sql!(what, end, at, &row.id))
+            .then(audit::entry(deed));
+        transaction!(self, what, |tx| {
+            all.run(&mut tx).await?;
+            Ok(())
+        })
     }
 
     async fn give_up_rewrite(&mut self, id: &str, at: Timestamp) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Loops inside the sessions of agents, in SQLite.
+//! Loops inside the sessions of agents.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -8,12 +8,13 @@ use ralph_core::{
 };
 
 use super::{
-    Result, SqliteJournal,
-    costs::{Sums, grow},
+    SqlJournal,
+    costs::{Sums, growth},
     statement::{columns, json as stored, sql},
+    transaction,
 };
 use crate::{
-    NewSessionLoop, RepositoryId, SessionIteration, SessionLoopRow, SessionStore,
+    NewSessionLoop, RepositoryId, Result, SessionIteration, SessionLoopRow, SessionStore,
     sessions::SESSION_WORK,
 };
 
@@ -23,11 +24,10 @@ columns!(
 );
 
 #[async_trait]
-impl SessionStore for SqliteJournal {
+impl SessionStore for SqlJournal {
     async fn begin_session_loop(&mut self, new: &NewSessionLoop<'_>) -> Result<()> {
         let what = "record a loop in a session";
-        let mut tx = self.begin(what).await?;
-        sql!(
+        self.write(sql!(
             what,
             "INSERT INTO session_loop (id, repository_id, worktree, agent, session, prompt, max_iterations,
                     completion_promise, config, started_at)
@@ -42,16 +42,14 @@ impl SessionStore for SqliteJournal {
             new.completion_promise,
             new.config,
             new.at,
-        )
-        .run(&mut tx)
-        .await?;
-        tx.commit().await
+        ))
+        .await
     }
 
     async fn session_loop(&mut self, id: &LoopId) -> Result<Option<SessionLoopRow>> {
         let text = format!("SELECT {COLUMNS} FROM session_loop WHERE id = ?");
-        let found = sql!("look up a loop in a session", text, id);
-        found.first(&mut self.db).await
+        self.first(sql!("look up a loop in a session", text, id))
+            .await
     }
 
     async fn open_session_loop(
@@ -64,7 +62,7 @@ impl SessionStore for SqliteJournal {
              ORDER BY id DESC LIMIT 1"
         );
         let found = sql!("look up the loop of a session", text, session, agent);
-        found.first(&mut self.db).await
+        self.first(found).await
     }
 
     async fn record_session_iteration(
@@ -75,8 +73,7 @@ impl SessionStore for SqliteJournal {
         let what = "record an iteration in a session";
         let accounts = &iteration.accounts;
         let totals = accounts.totals();
-        let mut tx = self.begin(what).await?;
-        let added = sql!(
+        let add = sql!(
             what,
             "INSERT INTO session_iteration (loop_id, n, started_at, ended_at, outcome, error, tool_calls, calls)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -88,13 +85,8 @@ impl SessionStore for SqliteJournal {
             iteration.error.as_ref(),
             accounts.tool_calls,
             stored(&accounts.records)?,
-        )
-        .run(&mut tx)
-        .await?;
-        if added == 0 {
-            return Ok(false);
-        }
-        sql!(
+        );
+        let count = sql!(
             what,
             "UPDATE session_loop SET iterations = iterations + 1, errors = errors + ?2, tokens = tokens + ?3,
                     spent = spent + ?4 WHERE id = ?1",
@@ -102,15 +94,18 @@ impl SessionStore for SqliteJournal {
             u32::from(iteration.outcome == SessionOutcome::Error),
             totals.tokens.total(),
             totals.spent.millionths(),
-        )
-        .run(&mut tx)
-        .await?;
+        );
         let repository = RepositoryId(of.repository_id.clone());
         let mut sums = Sums::of(&repository, iteration.ended_at, accounts);
         sums.add_loop(&of.id, SESSION_WORK, accounts);
-        grow(&mut tx, sums).await?;
-        tx.commit().await?;
-        Ok(true)
+        let count = count.then(growth(sums)?);
+        transaction!(self, what, |tx| {
+            if add.run(&mut tx).await? == 0 {
+                return Ok(false);
+            }
+            count.run(&mut tx).await?;
+            Ok(true)
+        })
     }
 
     async fn end_session_loop(
@@ -120,13 +115,10 @@ impl SessionStore for SqliteJournal {
         at: Timestamp,
     ) -> Result<bool> {
         let what = "end a loop in a session";
-        let mut tx = self.begin(what).await?;
         let text =
             "UPDATE session_loop SET ended_at = ?2, reason = ?3 WHERE id = ?1 AND ended_at IS NULL";
         let ended = sql!(what, text, id, at, reason.as_str());
-        let ended = ended.run(&mut tx).await?;
-        tx.commit().await?;
-        Ok(ended > 0)
+        transaction!(self, what, |tx| { Ok(ended.run(&mut tx).await? > 0) })
     }
 
     async fn session_loops(

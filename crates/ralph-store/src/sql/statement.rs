@@ -22,14 +22,33 @@ use sqlx::{
     Arguments as _, AssertSqlSafe, Row as _, SqliteConnection, ValueRef as _,
     sqlite::{SqliteArguments, SqliteRow},
 };
+#[cfg(feature = "postgres")]
+use sqlx::{
+    PgConnection,
+    postgres::{PgArguments, PgRow},
+};
 
-use super::{JournalError, Result, failed};
-use crate::{IterationStart, RepositoryId, RewriteBody};
+use super::{WriteTransaction, dialect};
+use crate::{IterationStart, JournalError, RepositoryId, Result, RewriteBody};
 
-/// A statement with its values. Made by [`sql!`].
-pub(super) struct Statement {
+/// A connection that statements are sent on.
+pub(crate) enum Connection<'c> {
+    Sqlite(&'c mut SqliteConnection),
+    #[cfg(feature = "postgres")]
+    Postgres(&'c mut PgConnection),
+}
+
+/// A statement with its values, or several that are sent in a row. Made by [`sql!`].
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
     /// Completes "the journal can't …".
-    pub(super) what: &'static str,
+    pub(crate) what: &'static str,
+    parts: Vec<Part>,
+}
+
+/// One statement. The text is that of SQLite; `dialect` has what differs in PostgreSQL.
+#[derive(Debug, Clone)]
+struct Part {
     sql: String,
     values: Vec<Value>,
 }
@@ -37,32 +56,47 @@ pub(super) struct Statement {
 /// Makes a [`Statement`]: its purpose, its text, and a value for each `?`.
 macro_rules! sql {
     ($what:expr, $text:expr $(, $value:expr)* $(,)?) => {
-        $crate::sqlite::statement::Statement::new($what, $text, vec![$($value.into()),*])
+        $crate::sql::statement::Statement::new($what, $text, vec![$($value.into()),*])
     };
 }
-pub(super) use sql;
+pub(crate) use sql;
 
 impl Statement {
-    pub(super) fn new(what: &'static str, sql: impl Into<String>, values: Vec<Value>) -> Self {
+    pub(crate) fn new(what: &'static str, sql: impl Into<String>, values: Vec<Value>) -> Self {
+        let sql = sql.into();
         Self {
             what,
-            sql: sql.into(),
-            values,
+            parts: vec![Part { sql, values }],
         }
     }
 
-    /// One statement after the other, within a transaction: each by itself goes to the database's thread and back.
-    pub(super) fn then(mut self, next: Self) -> Self {
-        let first = number_values(&self.sql, 0);
-        let second = number_values(&next.sql, self.values.len());
-        self.sql = format!("{first}; {second}");
-        self.values.extend(next.values);
+    /// One statement after the other, within a transaction: each by itself goes to SQLite's thread and back.
+    pub(crate) fn then(mut self, next: Self) -> Self {
+        self.parts.extend(next.parts);
         self
     }
 
-    fn query(self) -> sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments> {
+    /// All parts as one text, with the values of all.
+    fn in_a_row(&self) -> (String, Vec<Value>) {
+        let mut sql = String::new();
+        let mut values: Vec<Value> = Vec::new();
+        for part in &self.parts {
+            if !sql.is_empty() {
+                sql.push_str("; ");
+            }
+            sql.push_str(&dialect::number_values(&part.sql, '?', values.len()));
+            values.extend(part.values.iter().cloned());
+        }
+        (sql, values)
+    }
+
+    fn query(&self) -> sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments> {
+        let (sql, values) = match &self.parts[..] {
+            [one] => (one.sql.clone(), one.values.clone()),
+            _ => self.in_a_row(),
+        };
         let mut arguments = SqliteArguments::default();
-        for value in self.values {
+        for value in values {
             let added = match value {
                 Value::Null => arguments.add(None::<i64>),
                 Value::Integer(number) => arguments.add(number),
@@ -70,58 +104,104 @@ impl Statement {
             };
             debug_assert!(added.is_ok(), "numbers and texts can always be bound");
         }
-        sqlx::query_with(AssertSqlSafe(self.sql), arguments)
+        sqlx::query_with(AssertSqlSafe(dialect::sqlite(sql)), arguments)
     }
 
-    pub(super) async fn all<T: FromColumns>(self, db: &mut SqliteConnection) -> Result<Vec<T>> {
-        let what = self.what;
-        let rows = self.query().fetch_all(db).await.map_err(failed(what))?;
-        rows.iter().map(read).collect()
+    pub(super) async fn rows(
+        &self,
+        connection: Connection<'_>,
+    ) -> Result<Vec<DatabaseRow>, sqlx::Error> {
+        match connection {
+            Connection::Sqlite(db) => {
+                let rows = self.query().fetch_all(db).await?;
+                Ok(rows.into_iter().map(DatabaseRow::Sqlite).collect())
+            }
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(db) => {
+                let mut rows = Vec::new();
+                for part in &self.parts {
+                    rows.extend(part.postgres().fetch_all(&mut *db).await?);
+                }
+                Ok(rows.into_iter().map(DatabaseRow::Postgres).collect())
+            }
+        }
     }
 
-    pub(super) async fn first<T: FromColumns>(
-        self,
-        db: &mut SqliteConnection,
+    pub(super) async fn all<T: FromColumns>(&self, connection: Connection<'_>) -> Result<Vec<T>> {
+        read_all(&self.rows(connection).await.map_err(failed(self.what))?)
+    }
+
+    /// All rows, within a transaction.
+    pub(crate) async fn list<T: FromColumns>(
+        &self,
+        tx: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<T>> {
+        self.all(tx.connection()).await
+    }
+
+    pub(crate) async fn first<T: FromColumns>(
+        &self,
+        tx: &mut WriteTransaction<'_>,
     ) -> Result<Option<T>> {
-        let what = self.what;
-        let row = self.query().fetch_optional(db).await;
-        let row = row.map_err(failed(what))?;
-        row.as_ref().map(read).transpose()
+        Ok(self.list(tx).await?.into_iter().next())
     }
 
     /// The one row that there always is.
-    pub(super) async fn one<T: FromColumns>(self, db: &mut SqliteConnection) -> Result<T> {
-        let what = self.what;
-        let row = self.query().fetch_one(db).await.map_err(failed(what))?;
-        read(&row)
+    pub(crate) async fn one<T: FromColumns>(&self, tx: &mut WriteTransaction<'_>) -> Result<T> {
+        let found = self.first(tx).await?;
+        found.ok_or_else(|| failed(self.what)(sqlx::Error::RowNotFound))
     }
 
     /// Changes rows, and counts them.
-    pub(super) async fn run(self, db: &mut SqliteConnection) -> Result<u64> {
-        let what = self.what;
-        self.execute(db).await.map_err(failed(what))
+    pub(crate) async fn run(&self, tx: &mut WriteTransaction<'_>) -> Result<u64> {
+        self.execute(tx.connection())
+            .await
+            .map_err(failed(self.what))
     }
 
-    pub(super) async fn execute(self, db: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
-        Ok(self.query().execute(db).await?.rows_affected())
+    pub(super) async fn execute(&self, connection: Connection<'_>) -> Result<u64, sqlx::Error> {
+        match connection {
+            Connection::Sqlite(db) => Ok(self.query().execute(db).await?.rows_affected()),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(db) => {
+                let mut changed = 0;
+                for part in &self.parts {
+                    changed += part.postgres().execute(&mut *db).await?.rows_affected();
+                }
+                Ok(changed)
+            }
+        }
     }
 }
 
-/// Gives each `?` the number of its value, and moves those that have one on. No text has one in quotes.
-fn number_values(sql: &str, before: usize) -> String {
-    let mut parts = sql.split('?');
-    let mut numbered = parts.next().unwrap_or_default().to_owned();
-    for (at, part) in parts.enumerate() {
-        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
-        let own = part[..part.len() - rest.len()].parse();
-        let number = before + own.unwrap_or(at + 1);
-        numbered.push_str(&format!("?{number}{rest}"));
+#[cfg(feature = "postgres")]
+impl Part {
+    /// Never a prepared statement by name: a pooler gives the next transaction another connection.
+    fn postgres(&self) -> sqlx::query::Query<'static, sqlx::Postgres, PgArguments> {
+        let mut arguments = PgArguments::default();
+        for value in &self.values {
+            let added = match value {
+                Value::Null => arguments.add(dialect::Null),
+                Value::Integer(number) => arguments.add(*number),
+                // PostgreSQL keeps no NUL in a text.
+                Value::Text(text) => arguments.add(text.replace('\0', "\u{fffd}")),
+            };
+            debug_assert!(added.is_ok(), "numbers and texts can always be bound");
+        }
+        sqlx::query_with(AssertSqlSafe(dialect::postgres(&self.sql)), arguments).persistent(false)
     }
-    numbered
+}
+
+pub(crate) fn failed(what: &'static str) -> impl FnOnce(sqlx::Error) -> JournalError {
+    move |source| JournalError::Query {
+        what,
+        source: Box::new(source),
+    }
 }
 
 /// A value on its way into the database.
-pub(super) enum Value {
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
     Null,
     Integer(i64),
     Text(String),
@@ -162,35 +242,81 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
+/// A row as it comes from the database.
+pub(crate) enum DatabaseRow {
+    Sqlite(SqliteRow),
+    #[cfg(feature = "postgres")]
+    Postgres(PgRow),
+}
+
+impl DatabaseRow {
+    fn value<T>(&self, at: usize) -> Result<T>
+    where
+        T: for<'a> sqlx::Decode<'a, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite> + OfPostgres,
+    {
+        let value = match self {
+            Self::Sqlite(row) => row.try_get(at),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(row) => row.try_get(at),
+        };
+        value.map_err(failed("read a row"))
+    }
+
+    fn is_null(&self, at: usize) -> Result<bool> {
+        let is_null = match self {
+            Self::Sqlite(row) => row.try_get_raw(at).map(|value| value.is_null()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(row) => row.try_get_raw(at).map(|value| value.is_null()),
+        };
+        is_null.map_err(failed("read a row"))
+    }
+}
+
+/// What PostgreSQL can give, too.
+#[cfg(feature = "postgres")]
+pub(crate) trait OfPostgres:
+    for<'a> sqlx::Decode<'a, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>
+{
+}
+#[cfg(feature = "postgres")]
+impl<T: for<'a> sqlx::Decode<'a, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>> OfPostgres for T {}
+#[cfg(not(feature = "postgres"))]
+pub(crate) trait OfPostgres {}
+#[cfg(not(feature = "postgres"))]
+impl<T> OfPostgres for T {}
+
 /// The columns of a row that are not read yet.
-pub(super) struct Columns<'r> {
-    row: &'r SqliteRow,
+pub(crate) struct Columns<'r> {
+    row: &'r DatabaseRow,
     next: usize,
 }
 
 impl Columns<'_> {
     /// Reads the next column, or as many as the type takes.
-    pub(super) fn next<T: FromColumns>(&mut self) -> Result<T> {
+    pub(crate) fn next<T: FromColumns>(&mut self) -> Result<T> {
         T::from_columns(self)
     }
 
     fn value<T>(&mut self) -> Result<T>
     where
-        T: for<'a> sqlx::Decode<'a, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
+        T: for<'a> sqlx::Decode<'a, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite> + OfPostgres,
     {
         self.next += 1;
-        let value = self.row.try_get(self.next - 1);
-        value.map_err(failed("read a row"))
+        self.row.value(self.next - 1)
     }
 }
 
-fn read<T: FromColumns>(row: &SqliteRow) -> Result<T> {
+pub(super) fn read_all<T: FromColumns>(rows: &[DatabaseRow]) -> Result<Vec<T>> {
+    rows.iter().map(read).collect()
+}
+
+fn read<T: FromColumns>(row: &DatabaseRow) -> Result<T> {
     Columns { row, next: 0 }.next()
 }
 
 /// A value of one column, or of several in a row. The derive macro of sqlx would bring a second sqlx and a
 /// second SQLite into every build, for the machine that compiles.
-pub(super) trait FromColumns: Sized {
+pub(crate) trait FromColumns: Sized {
     fn from_columns(row: &mut Columns<'_>) -> Result<Self>;
 }
 
@@ -198,9 +324,9 @@ pub(super) trait FromColumns: Sized {
 /// has another name, or is an expression, says so.
 macro_rules! columns {
     ($type:ident: $($field:ident),+) => {
-        impl $crate::sqlite::statement::FromColumns for $type {
+        impl $crate::sql::statement::FromColumns for $type {
             fn from_columns(
-                row: &mut $crate::sqlite::statement::Columns<'_>,
+                row: &mut $crate::sql::statement::Columns<'_>,
             ) -> $crate::Result<Self> {
                 Ok(Self { $($field: row.next()?),+ })
             }
@@ -217,7 +343,7 @@ macro_rules! columns {
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $sql:literal) => { $sql };
 }
-pub(super) use columns;
+pub(crate) use columns;
 
 /// Defines how single values are read, by an expression each.
 macro_rules! read_as {
@@ -251,8 +377,7 @@ read_as! {
 /// For types of one column.
 impl<T: FromColumns> FromColumns for Option<T> {
     fn from_columns(row: &mut Columns<'_>) -> Result<Self> {
-        let value = row.row.try_get_raw(row.next);
-        if value.map_err(failed("read a row"))?.is_null() {
+        if row.row.is_null(row.next)? {
             row.next += 1;
             return Ok(None);
         }
@@ -273,13 +398,13 @@ macro_rules! tuples {
 tuples! { (A, B) (A, B, C) (A, B, C, D) (A, B, C, D, E) }
 
 /// Kept as JSON in one column.
-pub(super) trait Stored: Serialize + DeserializeOwned {
+pub(crate) trait Stored: Serialize + DeserializeOwned {
     /// Completes "the journal holds a row that can't be read (…)".
     const NAME: &'static str;
 }
 
 /// Writes what is kept as JSON.
-pub(super) fn json<T: Stored>(value: &T) -> Result<String> {
+pub(crate) fn json<T: Stored>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(unreadable(T::NAME))
 }
 
@@ -288,7 +413,7 @@ fn parse<T: Stored>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(unreadable(T::NAME))
 }
 
-pub(super) fn unreadable(what: &'static str) -> impl FnOnce(serde_json::Error) -> JournalError {
+pub(crate) fn unreadable(what: &'static str) -> impl FnOnce(serde_json::Error) -> JournalError {
     move |source| JournalError::Row { what, source }
 }
 
@@ -332,10 +457,11 @@ mod tests {
         let second = sql!("test", "UPDATE b SET c = ?2 WHERE d = ?1", 3_i64, 4_i64);
         let third = sql!("test", "DELETE FROM e WHERE f = ?", 5_i64);
         let all = first.then(second).then(third);
+        let (text, values) = all.in_a_row();
         assert_eq!(
-            all.sql,
+            text,
             "INSERT INTO a VALUES (?1, ?2); UPDATE b SET c = ?4 WHERE d = ?3; DELETE FROM e WHERE f = ?5"
         );
-        assert_eq!(all.values.len(), 5);
+        assert_eq!(values.len(), 5);
     }
 }

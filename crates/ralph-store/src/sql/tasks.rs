@@ -1,18 +1,19 @@
-//! The histories of tasks, and suggestions, in SQLite.
+//! The histories of tasks, and suggestions.
 
 use async_trait::async_trait;
 use ralph_core::task::TaskId;
 
 use super::{
-    Result, SqliteJournal,
+    SqlJournal,
     statement::{Statement, columns, json, sql},
+    transaction,
 };
-use crate::{RepositoryId, Suggestion, TaskHistory, TaskStore};
+use crate::{RepositoryId, Result, Suggestion, TaskHistory, TaskStore};
 
 columns!(Suggestion as SUGGESTION: id, iteration, title, description, taken_as);
 
 #[async_trait]
-impl TaskStore for SqliteJournal {
+impl TaskStore for SqlJournal {
     async fn set_task_state(
         &mut self,
         repository: &RepositoryId,
@@ -63,29 +64,30 @@ impl TaskStore for SqliteJournal {
         moved: &[(TaskId, TaskId)],
     ) -> Result<()> {
         const WHAT: &str = "record the list of tasks";
-        let mut tx = self.begin(WHAT).await?;
-        let mut states: Vec<(&TaskId, TaskHistory)> = Vec::new();
-        for (was, is) in moved {
-            let text = "DELETE FROM task_state WHERE repository_id = ? AND source = ? AND task_id = ? RETURNING state";
-            let state = sql!(WHAT, text, repository, source, was.as_str());
-            let state: Option<TaskHistory> = state.first(&mut tx).await?;
-            states.extend(state.map(|state| (is, state)));
-        }
-        for (is, state) in &states {
-            let state = upsert_state(repository, source, is.as_str(), state)?;
-            state.run(&mut tx).await?;
-        }
-        sql!(
-            WHAT,
-            "INSERT INTO task_list (repository_id, source, ids) VALUES (?, ?, ?)
-             ON CONFLICT (repository_id, source) DO UPDATE SET ids = excluded.ids",
-            repository,
-            source,
-            json(&ids.to_vec())?,
-        )
-        .run(&mut tx)
-        .await?;
-        tx.commit().await
+        transaction!(self, WHAT, |tx| {
+            let mut states: Vec<(&TaskId, TaskHistory)> = Vec::new();
+            for (was, is) in moved {
+                let text = "DELETE FROM task_state WHERE repository_id = ? AND source = ? AND task_id = ? RETURNING state";
+                let state = sql!(WHAT, text, repository, source, was.as_str());
+                let state: Option<TaskHistory> = state.first(&mut tx).await?;
+                states.extend(state.map(|state| (is, state)));
+            }
+            for (is, state) in &states {
+                let state = upsert_state(repository, source, is.as_str(), state)?;
+                state.run(&mut tx).await?;
+            }
+            sql!(
+                WHAT,
+                "INSERT INTO task_list (repository_id, source, ids) VALUES (?, ?, ?)
+                 ON CONFLICT (repository_id, source) DO UPDATE SET ids = excluded.ids",
+                repository,
+                source,
+                json(&ids.to_vec())?,
+            )
+            .run(&mut tx)
+            .await?;
+            Ok(())
+        })
     }
 
     async fn all_suggestions(&mut self, repository: &RepositoryId) -> Result<Vec<Suggestion>> {
@@ -104,7 +106,7 @@ impl TaskStore for SqliteJournal {
 }
 
 /// The statement that writes the history of a task.
-pub(super) fn upsert_state(
+pub(crate) fn upsert_state(
     repository: &RepositoryId,
     source: &str,
     task: &str,

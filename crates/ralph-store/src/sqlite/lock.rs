@@ -5,17 +5,14 @@
 
 use std::{
     fs,
-    ops::{Deref, DerefMut},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use ralph_core::sanitize::one_line;
-use sqlx::{Connection as _, Sqlite, SqliteConnection, Transaction};
 
-use super::{JournalError, Result, failed};
-use crate::failpoint::fault;
+use super::{JournalError, failed};
 
 /// The longest wait for a turn to write. Those who wait look again ten times a second, in no order:
 /// with 64 of them on a disk that takes 50 ms for a write, one looks 30 times on the average, and one
@@ -32,47 +29,8 @@ pub(super) struct Holder {
     pub(super) command: String,
 }
 
-/// A transaction that writes; taken back unless it is committed.
-pub(super) struct WriteTransaction<'a> {
-    db: Transaction<'a, Sqlite>,
-    what: &'static str,
-}
-
-impl WriteTransaction<'_> {
-    pub(super) async fn commit(self) -> Result<()> {
-        self.db.commit().await.map_err(failed(self.what))
-    }
-}
-
-impl Deref for WriteTransaction<'_> {
-    type Target = SqliteConnection;
-
-    fn deref(&self) -> &SqliteConnection {
-        &self.db
-    }
-}
-
-impl DerefMut for WriteTransaction<'_> {
-    fn deref_mut(&mut self) -> &mut SqliteConnection {
-        &mut self.db
-    }
-}
-
-/// Begins a transaction that writes. It has the journal for itself from the start: one that reads first
-/// and finds that another process wrote meanwhile could only fail.
-pub(super) async fn begin<'a>(
-    db: &'a mut SqliteConnection,
-    path: &Path,
-    what: &'static str,
-) -> Result<WriteTransaction<'a>> {
-    fault("journal").map_err(|error| failed(what)(error.into()))?;
-    let begun = db.begin_with("BEGIN IMMEDIATE").await;
-    let db = begun.map_err(unwritten(path, what))?;
-    Ok(WriteTransaction { db, what })
-}
-
 /// The error of a write that failed.
-pub(super) fn unwritten(
+pub(crate) fn unwritten(
     path: &Path,
     what: &'static str,
 ) -> impl FnOnce(sqlx::Error) -> JournalError {

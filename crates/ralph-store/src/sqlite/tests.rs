@@ -1,8 +1,11 @@
 //! Tests of SQLite alone; what it does as a journal is in the contract.
 
+use async_trait::async_trait;
+
 use super::*;
 use crate::{
     contract::{TestStore, at, begin_loop, journal_contract, start},
+    sql::SqlJournal,
     *,
 };
 
@@ -22,9 +25,18 @@ mod contract {
     super::journal_contract!(tempfile::tempdir().unwrap());
 }
 
-async fn journal() -> (tempfile::TempDir, SqliteJournal, RepositoryId) {
+async fn open(data_dir: &Path) -> Result<SqlJournal> {
+    open_within(data_dir, super::lock::PATIENCE).await
+}
+
+async fn open_within(data_dir: &Path, patience: Duration) -> Result<SqlJournal> {
+    let file = SqliteFile::open_within(data_dir, patience).await?;
+    Ok(SqlJournal::in_file(file))
+}
+
+async fn journal() -> (tempfile::TempDir, SqlJournal, RepositoryId) {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
+    let mut journal = open(dir.path()).await.unwrap();
     let (id, moved) = journal.repository(dir.path(), None, at()).await.unwrap();
     assert_eq!(moved, RepositoryMove::Stayed);
     (dir, journal, id)
@@ -34,7 +46,7 @@ async fn journal() -> (tempfile::TempDir, SqliteJournal, RepositoryId) {
 async fn the_bundled_sqlite_has_no_wal_reset_bug() {
     let (_dir, mut journal, _) = journal().await;
     let (version,): (String,) = sqlx::query_as("SELECT sqlite_version()")
-        .fetch_one(&mut journal.db)
+        .fetch_one(journal.sqlite())
         .await
         .unwrap();
     let parts: Vec<u32> = version.split('.').map(|p| p.parse().unwrap()).collect();
@@ -56,9 +68,9 @@ async fn writes_are_durable_when_they_return() {
     assert_eq!(synchronous(&mut journal).await, 2, "FULL again");
 }
 
-async fn synchronous(journal: &mut SqliteJournal) -> i64 {
+async fn synchronous(journal: &mut SqlJournal) -> i64 {
     let (mode,): (i64,) = sqlx::query_as("PRAGMA synchronous")
-        .fetch_one(&mut journal.db)
+        .fetch_one(journal.sqlite())
         .await
         .unwrap();
     mode
@@ -68,13 +80,13 @@ async fn synchronous(journal: &mut SqliteJournal) -> i64 {
 async fn open_loops_are_found_by_an_index() {
     let (_dir, mut journal, _) = journal().await;
     let plans = [(
-        format!("SELECT id {}", super::loops::NEWEST_OPEN),
+        format!("SELECT id {}", crate::sql::NEWEST_OPEN),
         ["loop_open", "SEARCH n USING"],
     )];
     for (sql, words) in plans {
         let plan = format!("EXPLAIN QUERY PLAN {sql}");
         let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sqlx::AssertSqlSafe(plan))
-            .fetch_all(&mut journal.db)
+            .fetch_all(journal.sqlite())
             .await
             .unwrap();
         let plan = format!("{rows:?}");
@@ -93,7 +105,7 @@ fn many_that_open_a_new_journal_at_once_all_get_it() {
                         .enable_all()
                         .build()
                         .unwrap();
-                    let journal = runtime.block_on(SqliteJournal::open(dir.path()));
+                    let journal = runtime.block_on(open(dir.path()));
                     journal.map(drop).map_err(|e| format!("{e:?}"))
                 })
             })

@@ -90,7 +90,7 @@ async fn once(project: &Project, form: MonitorForm) -> Result<ExitCode, CommandE
 
 async fn watch(args: &Args, project: &Project, form: MonitorForm) -> Result<(), CommandError> {
     let data_dir = project.data_dir()?;
-    let journal = ralph_engine::store::open(&data_dir).await?;
+    let journal = data_dir.open_journal().await?;
     let _lock = Lock::acquire_monitor(&data_dir).map_err(explain)?;
     let config = &project.config().monitor;
     let interval = args.interval.unwrap_or(config.interval_seconds);
@@ -102,7 +102,7 @@ async fn watch(args: &Args, project: &Project, form: MonitorForm) -> Result<(), 
     };
     let policy = monitor::policy(config, interval, restarting);
     let program = std::env::current_exe()?;
-    let mut monitor = Monitor::new(journal, data_dir, policy, Starter::new(program));
+    let mut monitor = Monitor::new(journal, data_dir.to_path_buf(), policy, Starter::new(program));
     let mut messages = Messages::new(project)?;
     let mut ends = Ends::listen()?;
     let mut ticks = every(interval);

@@ -140,7 +140,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let environment = sandboxed(&project, environment, &agent.name(), None).await?;
         let asking = PlanRequest {
             budget,
-            data_dir: project.data_dir()?,
+            data_dir: project.data_dir()?.to_path_buf(),
             containment: run::detection(&project)?.containment,
             environment,
             git_environment: project.git_environment(),

@@ -5,8 +5,8 @@ use ralph_core::checkpoint::{Chain, Damage, Found, Trigger, verify};
 use super::*;
 use crate::contract::checkpoints::{chain, moment, work};
 
-async fn sql(journal: &mut SqliteJournal, sql: &'static str) {
-    sqlx::query(sql).execute(&mut journal.db).await.unwrap();
+async fn sql(journal: &mut SqlJournal, sql: &'static str) {
+    sqlx::query(sql).execute(journal.sqlite()).await.unwrap();
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn a_journal_without_checkpoints_gets_them_and_keeps_its_loops() {
     )
     .await;
     drop(journal);
-    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
+    let mut journal = open(dir.path()).await.unwrap();
     assert_eq!(
         journal.last_checkpoint_id(&"L1".into()).await.unwrap(),
         None

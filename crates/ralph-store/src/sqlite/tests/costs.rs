@@ -11,7 +11,7 @@ async fn a_month_is_the_sum_of_its_days() {
         "SELECT key, month, spent / 1000000 FROM token_month WHERE dimension = 'task'
          ORDER BY key, month",
     )
-    .fetch_all(&mut journal.db)
+    .fetch_all(journal.sqlite())
     .await
     .unwrap();
     let rows: Vec<String> = rows
@@ -36,7 +36,7 @@ async fn a_list_reads_only_what_it_shows() {
     let sql = "EXPLAIN QUERY PLAN SELECT key FROM token_total
                WHERE repository_id = ?1 AND dimension = ?2 AND day = ?3 ORDER BY spent DESC LIMIT 20";
     let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sql)
-        .fetch_all(&mut journal.db)
+        .fetch_all(journal.sqlite())
         .await
         .unwrap();
     assert!(rows[0].3.contains("token_total_by_spent"), "{rows:?}");

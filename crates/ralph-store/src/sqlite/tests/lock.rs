@@ -40,7 +40,7 @@ async fn who_holds_the_journal_for_too_long_is_named_with_the_way_out() {
     let writer = Writer::begin(dir.path());
     // Readers do not wait.
     let short = Duration::from_millis(50);
-    let mut journal = SqliteJournal::open_within(dir.path(), short).await.unwrap();
+    let mut journal = open_within(dir.path(), short).await.unwrap();
     assert!(journal.has_repository(&repository.0).await.unwrap());
     let (pid, file) = (writer.0.id(), dir.path().join("ralph.db"));
     let why = format!(
@@ -85,7 +85,7 @@ async fn who_is_in_the_way_of_bringing_a_journal_forward_is_named_too() {
     let dir = tempfile::tempdir().unwrap();
     schema::made_by(dir.path(), 8).await;
     let writer = Writer::begin(dir.path());
-    let opened = SqliteJournal::open_within(dir.path(), Duration::from_millis(50)).await;
+    let opened = open_within(dir.path(), Duration::from_millis(50)).await;
     let Err(error) = opened else {
         panic!("it was opened");
     };
@@ -97,5 +97,5 @@ async fn who_is_in_the_way_of_bringing_a_journal_forward_is_named_too() {
         "{text}"
     );
     writer.end();
-    SqliteJournal::open(dir.path()).await.unwrap();
+    open(dir.path()).await.unwrap();
 }

@@ -109,7 +109,7 @@ const PAST: [(i64, &str); 15] = [
 ];
 
 /// Everything that the older ralph wrote is read by this one.
-async fn assert_past(journal: &mut SqliteJournal, version: i64) {
+async fn assert_past(journal: &mut SqlJournal, version: i64) {
     let repository = RepositoryId("R".into());
     assert_eq!(journal.next_iteration(&repository).await.unwrap(), 3);
     let last = journal.last_loop(&repository, "/r").await.unwrap().unwrap();
@@ -164,7 +164,7 @@ async fn assert_past(journal: &mut SqliteJournal, version: i64) {
             assert_eq!(sums.await.unwrap().spent.millionths(), 250_000);
         }
         let months: Vec<(String, i64)> = sqlx::query_as("SELECT month, spent FROM token_month")
-            .fetch_all(&mut journal.db)
+            .fetch_all(journal.sqlite())
             .await
             .unwrap();
         assert_eq!(months, [("2026-01".to_owned(), 250_000)]);
@@ -172,7 +172,7 @@ async fn assert_past(journal: &mut SqliteJournal, version: i64) {
 }
 
 /// This ralph works with it as with its own: it goes on from where the older one was.
-async fn assert_goes_on(journal: &mut SqliteJournal) {
+async fn assert_goes_on(journal: &mut SqlJournal) {
     let repository = RepositoryId("R".into());
     begin_loop(journal, &repository, "L2").await;
     let n = journal
@@ -212,7 +212,7 @@ async fn a_journal_of_every_older_schema_is_copied_and_brought_forward_with_all_
     for version in older {
         let dir = tempfile::tempdir().unwrap();
         made_by(dir.path(), version).await;
-        let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
+        let mut journal = open(dir.path()).await.unwrap();
         assert_past(&mut journal, version).await;
         assert_goes_on(&mut journal).await;
         Box::new(journal).close().await.unwrap();
@@ -228,7 +228,7 @@ async fn a_journal_of_every_older_schema_is_copied_and_brought_forward_with_all_
         );
         // It is current now: nothing is copied again.
         std::fs::remove_file(&backup).unwrap();
-        SqliteJournal::open(dir.path()).await.unwrap();
+        open(dir.path()).await.unwrap();
         assert_eq!(backups(dir.path()), [""; 0]);
     }
 }
@@ -287,37 +287,37 @@ async fn many_that_open_an_older_journal_at_once_bring_it_forward_once() {
             scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread();
                 let runtime = { runtime }.enable_all().build().unwrap();
-                runtime.block_on(SqliteJournal::open(dir.path())).unwrap();
+                runtime.block_on(open(dir.path())).unwrap();
             });
         }
     });
     assert_eq!(backups(dir.path()), ["ralph.db.schema-7.backup"]);
-    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
+    let mut journal = open(dir.path()).await.unwrap();
     assert_past(&mut journal, 7).await;
 }
 
 #[tokio::test]
 async fn a_new_journal_needs_no_backup() {
     let dir = tempfile::tempdir().unwrap();
-    SqliteJournal::open(dir.path()).await.unwrap();
-    SqliteJournal::open(dir.path()).await.unwrap();
+    open(dir.path()).await.unwrap();
+    open(dir.path()).await.unwrap();
     assert_eq!(backups(dir.path()), [""; 0]);
 }
 
 #[tokio::test]
 async fn a_journal_of_a_newer_ralph_is_refused_by_name_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
+    let mut journal = open(dir.path()).await.unwrap();
     sqlx::query(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
          VALUES (9999, 'from the future', 1, x'00', 0)",
     )
-    .execute(&mut journal.db)
+    .execute(journal.sqlite())
     .await
     .unwrap();
     Box::new(journal).close().await.unwrap();
     let before = std::fs::read(dir.path().join("ralph.db")).unwrap();
-    let Err(error) = SqliteJournal::open(dir.path()).await else {
+    let Err(error) = open(dir.path()).await else {
         panic!("it was opened");
     };
     assert!(

@@ -40,7 +40,7 @@ impl Messages {
     pub(super) fn new(project: &Project) -> Result<Self, CommandError> {
         Ok(Self {
             surroundings: project.surroundings.clone(),
-            data_dir: project.data_dir()?,
+            data_dir: project.data_dir()?.to_path_buf(),
             containment: detection(project)?.containment,
             under_way: JoinSet::new(),
         })
