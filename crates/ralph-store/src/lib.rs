@@ -13,6 +13,8 @@ mod data_dir;
 pub mod failpoint;
 mod iterations;
 mod loops;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod repositories;
 mod rewrites;
 mod sessions;

@@ -1,0 +1,36 @@
+//! The tables of the store by name, as far as code has to go through all of them.
+
+/// Every table with a column `tenant`, each behind those that its foreign keys name. So rows are inserted in this
+/// order, and deleted in the opposite one.
+pub(super) const TABLES: [&str; 30] = [
+    "repository",
+    "loop",
+    "iteration",
+    "step",
+    "task_state",
+    "task_list",
+    "suggestion",
+    "command",
+    "guidance",
+    "escalation",
+    "rewrite",
+    "checkpoint",
+    "token_record",
+    "token_total",
+    "token_month",
+    "side_run",
+    "loop_note",
+    "loop_event",
+    "session_loop",
+    "session_iteration",
+    "machine",
+    "sync_batch",
+    "team_command",
+    "iteration_log",
+    "budget",
+    "budget_period",
+    "budget_share",
+    "audit",
+    "audit_seal",
+    "audit_head",
+];
