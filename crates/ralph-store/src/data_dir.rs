@@ -43,9 +43,7 @@ impl DataDir {
     pub async fn open_journal(&self) -> Result<Box<dyn Journal>> {
         #[cfg(feature = "postgres")]
         if let Some(server) = &self.server {
-            return Err(crate::JournalError::Older {
-                path: format!("{server:?}").into(),
-            });
+            return server.open().await;
         }
         let file = SqliteFile::open(&self.path).await?;
         Ok(Box::new(SqlJournal::in_file(file)))

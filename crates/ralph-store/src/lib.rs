@@ -150,6 +150,9 @@ pub enum JournalError {
         waited: std::time::Duration,
         source: BoxedError,
     },
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Store(#[from] postgres::StoreError),
     #[error("the journal can't {what}")]
     Query {
         what: &'static str,
@@ -169,6 +172,8 @@ impl JournalError {
             Self::Open { .. } | Self::Query { .. } | Self::Row { .. } => {
                 Some("`ralph doctor` looks whether the journal is whole, and says what to do")
             }
+            #[cfg(feature = "postgres")]
+            Self::Store(error) => error.hint(),
             Self::Lost { .. } => Some(
                 "nothing is lost: once the server is there again, `ralph run` goes on where it stopped",
             ),

@@ -113,9 +113,7 @@ impl SqlJournal {
                 Open::Sqlite(begun.map_err(lock::unwritten(&file.path, what))?)
             }
             #[cfg(feature = "postgres")]
-            Database::Postgres(server) => {
-                Open::Postgres(server.begin().await.map_err(failed(what))?)
-            }
+            Database::Postgres(server) => Open::Postgres(server.begin(what).await?),
         };
         Ok(WriteTransaction { open, what })
     }
@@ -246,7 +244,7 @@ impl WriteTransaction<'_> {
             #[cfg(feature = "postgres")]
             Open::Postgres(tx) => match done {
                 Ok(value) => {
-                    tx.commit().await.map_err(failed(what))?;
+                    tx.commit(what).await?;
                     Ok(value)
                 }
                 Err(error) => {

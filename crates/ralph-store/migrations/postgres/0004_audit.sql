@@ -143,3 +143,8 @@ FOR EACH STATEMENT EXECUTE FUNCTION ralph.audit_is_sealed();
 REVOKE EXECUTE ON FUNCTION ralph.audit_field(text), ralph.audit_time(timestamptz), ralph.audit_is_numbered(),
     ralph.audit_is_sealed() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ralph.audit_time(timestamptz) TO ralph_app;
+
+-- Journals that have no SQLite add to it by the statement of the others.
+CREATE VIEW ralph_journal.audit WITH (security_invoker = true) AS
+    SELECT * FROM ralph.audit WHERE origin = '' WITH LOCAL CHECK OPTION;
+GRANT SELECT, INSERT ON ralph_journal.audit TO ralph_app;

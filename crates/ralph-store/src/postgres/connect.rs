@@ -349,7 +349,7 @@ impl Scope {
     }
 
     /// The statements that begin the transaction: together one way to the server and back.
-    fn begin(&self) -> String {
+    pub(crate) fn begin(&self) -> String {
         let tenant = self.tenant.map(|id| id.to_string()).unwrap_or_default();
         let path = self.search_path.unwrap_or("pg_catalog");
         let isolation = self.isolation.as_sql();
@@ -406,7 +406,7 @@ impl StoreConnection {
     }
 
     /// For statements outside of a transaction: there are few that may be.
-    pub(super) fn db(&mut self) -> &mut PgConnection {
+    pub(crate) fn db(&mut self) -> &mut PgConnection {
         &mut self.db
     }
 

@@ -11,13 +11,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sqlx::{
-    AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Row as _,
-    postgres::PgConnectOptions,
-};
+use sqlx::{AssertSqlSafe, PgConnection, Row as _};
+use uuid::Uuid;
 
-use super::statement::{Connection, DatabaseRow, Statement, failed};
-use crate::{JournalError, Result};
+use super::{
+    SqlJournal,
+    statement::{Connection, DatabaseRow, Statement, failed},
+};
+use crate::{
+    Journal, JournalError, Result,
+    postgres::{Scope, StoreConnection, StoreError, StoreUrl, connect::Peer, schema},
+};
 
 /// The longest wait for a server that is gone.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
@@ -31,17 +35,54 @@ pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The server and the tenant of a journal that is not on this machine.
 pub struct JournalServer {
-    options: PgConnectOptions,
-    name: String,
+    url: StoreUrl,
     tenant: String,
     notice: Notice,
+    patience: Duration,
+}
+
+impl JournalServer {
+    /// `tenant` is a name. Nothing is sent yet.
+    pub fn new(url: StoreUrl, tenant: String, notice: Notice) -> Self {
+        Self {
+            url,
+            tenant,
+            notice,
+            patience: PATIENCE,
+        }
+    }
+
+    #[cfg(test)]
+    fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Opens the journal. A server that can't be reached now is an error: nothing has begun that could wait.
+    pub async fn open(&self) -> Result<Box<dyn Journal>> {
+        let what = "be opened";
+        let mut connection = StoreConnection::open(&self.url).await?;
+        let mut tx = connection.begin(what, &Scope::default()).await?;
+        schema::require(&mut tx).await?;
+        tx.commit(what).await?;
+        let tenant = connection.tenant(&self.tenant).await?;
+        let server = Server {
+            peer: connection.peer().clone(),
+            url: self.url.clone(),
+            settings: Scope::journal(tenant).begin(),
+            patience: self.patience,
+            notice: Arc::clone(&self.notice),
+            connection: Some(connection),
+        };
+        Ok(Box::new(SqlJournal::on_server(server)))
+    }
 }
 
 impl std::fmt::Debug for JournalServer {
     /// Without the password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("JournalServer")
-            .field("name", &self.name)
+            .field("server", &self.url.server())
             .field("tenant", &self.tenant)
             .finish_non_exhaustive()
     }
@@ -49,14 +90,13 @@ impl std::fmt::Debug for JournalServer {
 
 /// The server that a journal is on.
 pub(crate) struct Server {
-    options: PgConnectOptions,
-    /// As it is named in messages.
-    name: String,
-    /// What is set in each transaction.
+    url: StoreUrl,
+    peer: Peer,
+    /// What begins each transaction.
     settings: String,
     patience: Duration,
     notice: Notice,
-    connection: Option<PgConnection>,
+    connection: Option<StoreConnection>,
 }
 
 /// The attempts at one transaction.
@@ -68,57 +108,37 @@ pub(crate) struct Retries {
 }
 
 impl Server {
-    /// Nothing is sent yet. `tenant` is the id of the tenant whose journal it is.
-    pub(crate) fn new(
-        options: PgConnectOptions,
-        name: String,
-        tenant: uuid::Uuid,
-        notice: Notice,
-    ) -> Self {
-        let settings = format!(
-            "SELECT set_config('ralph.tenant', '{tenant}', true), \
-             set_config('search_path', 'ralph_journal, pg_catalog', true)"
-        );
-        Self {
-            options: options
-                .statement_cache_capacity(0)
-                .extra_float_digits(None)
-                .application_name("ralph"),
-            name,
-            settings,
-            patience: PATIENCE,
-            notice,
-            connection: None,
-        }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
-    }
-
-    async fn connected(&mut self) -> Result<&mut PgConnection, sqlx::Error> {
-        if self.connection.is_none() {
-            self.connection = Some(self.options.connect().await?);
-        }
-        self.connection.as_mut().ok_or(sqlx::Error::PoolClosed)
+    async fn connected(&mut self) -> Result<&mut PgConnection, StoreError> {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => StoreConnection::open(&self.url).await?,
+        };
+        Ok(self.connection.insert(connection).db())
     }
 
     /// Begins a transaction that writes, and notes its number.
-    pub(super) async fn begin(&mut self) -> Result<ServerTransaction<'_>, sqlx::Error> {
-        let begin = format!("BEGIN; {}, pg_current_xact_id()::text", self.settings);
+    pub(super) async fn begin(&mut self, what: &str) -> Result<ServerTransaction<'_>> {
+        let begin = format!("{}, pg_current_xact_id()::text", self.settings);
+        self.connected().await?;
         let mut transaction = ServerTransaction {
             server: self,
             number: String::new(),
             ended: false,
         };
-        let db = transaction.server.connected().await?;
-        let rows = sqlx::raw_sql(AssertSqlSafe(begin)).fetch_all(db).await?;
-        if let Some(row) = rows.last() {
-            transaction.number = row.try_get(2)?;
+        let rows = sqlx::raw_sql(AssertSqlSafe(begin))
+            .fetch_all(transaction.connection())
+            .await;
+        let number = rows.and_then(|rows| {
+            let row = rows.last().ok_or(sqlx::Error::RowNotFound)?;
+            row.try_get(row.len() - 1)
+        });
+        match number {
+            Ok(number) => {
+                transaction.number = number;
+                Ok(transaction)
+            }
+            Err(error) => Err(transaction.server.peer.failed(what, error).into()),
         }
-        Ok(transaction)
     }
 
     /// Reads in a transaction of its own, again where the server was lost meanwhile.
@@ -127,28 +147,40 @@ impl Server {
         loop {
             match self.read(statement).await {
                 Ok(rows) => return Ok(rows),
-                Err(error) => {
-                    let error = failed(statement.what)(error);
-                    self.try_again(error, &mut retries).await?;
-                }
+                Err(error) => self.try_again(error, &mut retries).await?,
             }
         }
     }
 
-    async fn read(&mut self, statement: &Statement) -> Result<Vec<DatabaseRow>, sqlx::Error> {
-        let begin = format!("BEGIN READ ONLY; {}", self.settings);
-        let transaction = ServerTransaction {
+    async fn read(&mut self, statement: &Statement) -> Result<Vec<DatabaseRow>> {
+        let what = statement.what;
+        let begin = self.settings.clone();
+        self.connected().await?;
+        let mut transaction = ServerTransaction {
             server: self,
             number: String::new(),
             ended: false,
         };
-        let db = transaction.server.connected().await?;
         sqlx::raw_sql(AssertSqlSafe(begin))
-            .execute(&mut *db)
-            .await?;
-        let rows = statement.rows(Connection::Postgres(db)).await;
+            .execute(transaction.connection())
+            .await
+            .map_err(failed(what))?;
+        let rows = statement
+            .rows(Connection::Postgres(transaction.connection()))
+            .await;
         transaction.roll_back().await;
-        rows
+        rows.map_err(failed(what))
+    }
+
+    /// Names what a server said.
+    fn named(&self, error: JournalError) -> JournalError {
+        match error {
+            JournalError::Query { what, source } => match source.downcast::<sqlx::Error>() {
+                Ok(source) => self.peer.failed(what, *source).into(),
+                Err(source) => JournalError::Query { what, source },
+            },
+            other => other,
+        }
     }
 
     /// Waits until a failed transaction may be tried again; the error, if that is of no use.
@@ -157,66 +189,65 @@ impl Server {
         error: JournalError,
         retries: &mut Retries,
     ) -> Result<()> {
-        let cause = match &error {
-            JournalError::Query { source, .. } => source.downcast_ref::<sqlx::Error>(),
-            _ => None,
+        let error = self.named(error);
+        let away = match &error {
+            JournalError::Store(error) if error.is_conflict() => false,
+            JournalError::Store(error) if error.is_away() => true,
+            _ => return Err(error),
         };
-        let Some(cause) = cause.filter(|cause| is_passing(cause)) else {
-            return Err(error);
-        };
-        let lost = !is_conflict(cause);
-        if lost {
+        if away {
             self.connection = None;
         }
         let since = *retries.since.get_or_insert_with(Instant::now);
         if since.elapsed() >= self.patience {
             return Err(JournalError::Lost {
-                server: self.name.clone(),
+                server: self.url.server(),
                 waited: self.patience,
                 source: Box::new(error),
             });
         }
-        if lost && !retries.told {
+        if away && !retries.told {
             retries.told = true;
             (self.notice)(&format!(
-                "the server of the journal ({}) can't be reached: waiting for it, {} minutes at most",
-                self.name,
+                "the journal at {} can't be reached: waiting for it, {} minutes at most",
+                self.url.server(),
                 self.patience.as_secs().div_ceil(60)
             ));
         }
         let wait = retries.wait.unwrap_or(FIRST_WAIT);
         retries.wait = Some((wait * 2).min(LONGEST_WAIT));
         // Not all at the same moment: who met in a conflict would meet again.
-        let share = u32::from(uuid::Uuid::now_v7().as_bytes()[15]);
+        let share = u32::from(Uuid::now_v7().as_bytes()[15]);
         tokio::time::sleep(wait / 2 + wait * share / 512).await;
         Ok(())
     }
 
-    /// Finds out what became of a transaction whose commit was not answered. Asks for as long as the journal is patient.
-    async fn was_committed(&mut self, number: &str) -> Result<bool, sqlx::Error> {
+    /// Finds out what became of a transaction whose commit was not answered. Asks for as long as the journal is
+    /// patient.
+    async fn was_committed(&mut self, number: &str) -> Result<bool, StoreError> {
         let since = Instant::now();
         let mut wait = FIRST_WAIT;
         loop {
-            self.connection = match self.connection.take() {
-                Some(connection) => Some(connection),
-                None => self.options.connect().await.ok(),
+            let status = match self.connected().await {
+                Ok(db) => {
+                    let status = status_of(db, number).await;
+                    status.map_err(|error| self.peer.failed("look a transaction up", error))
+                }
+                Err(error) => Err(error),
             };
-            let asked = match &mut self.connection {
-                Some(db) => Some(status_of(db, number).await),
-                None => None,
-            };
-            match asked.transpose() {
+            match status {
+                Ok(Status::Committed) => return Ok(true),
+                Ok(Status::Absent) => return Ok(false),
                 // Its process has not seen yet that we are gone.
-                Ok(Some(Some(status))) if status == "in progress" => {}
-                Ok(Some(status)) => return Ok(status.as_deref() == Some("committed")),
-                Ok(None) => {}
-                Err(error) if is_lost(&error) => self.connection = None,
-                // A number that the server does not know: it came back from an older backup.
-                Err(sqlx::Error::Database(_)) => return Ok(false),
+                Ok(Status::InProgress) => {}
+                Err(error) if error.is_away() => self.connection = None,
                 Err(error) => return Err(error),
             }
             if since.elapsed() >= self.patience {
-                return Err(sqlx::Error::PoolTimedOut);
+                return Err(StoreError::Silent {
+                    server: self.url.server(),
+                    within: self.patience,
+                });
             }
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
@@ -225,16 +256,38 @@ impl Server {
 
     pub(super) async fn close(mut self: Box<Self>) {
         if let Some(connection) = self.connection.take() {
+            // What was written is committed.
             let _ = connection.close().await;
         }
     }
 }
 
-async fn status_of(db: &mut PgConnection, number: &str) -> Result<Option<String>, sqlx::Error> {
-    // Within a transaction: a pooler gives no two statements the same connection else.
-    let text = format!("BEGIN; SELECT pg_xact_status('{number}'::xid8); COMMIT");
-    let rows = sqlx::raw_sql(AssertSqlSafe(text)).fetch_all(db).await?;
-    rows.first().map_or(Ok(None), |row| row.try_get(0))
+/// What became of a transaction.
+enum Status {
+    Committed,
+    InProgress,
+    /// It was taken back, or the server came back from a time before it.
+    Absent,
+}
+
+async fn status_of(db: &mut PgConnection, number: &str) -> Result<Status, sqlx::Error> {
+    /// A number that was not given out yet.
+    const IN_THE_FUTURE: &str = "22023";
+    // In one message: behind a pooler two have two sessions.
+    let text = format!("SELECT pg_xact_status('{number}'::xid8)");
+    let rows = match sqlx::raw_sql(AssertSqlSafe(text)).fetch_all(db).await {
+        Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some(IN_THE_FUTURE) => {
+            return Ok(Status::Absent);
+        }
+        rows => rows?,
+    };
+    let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+    let status: Option<String> = row.try_get(0)?;
+    Ok(match status.as_deref() {
+        Some("committed") => Status::Committed,
+        Some("in progress") => Status::InProgress,
+        Some(_) | None => Status::Absent,
+    })
 }
 
 /// A transaction on a server. Its connection is given up where it is dropped without an end, and with it the
@@ -247,28 +300,28 @@ pub(super) struct ServerTransaction<'s> {
 
 impl ServerTransaction<'_> {
     pub(super) fn connection(&mut self) -> &mut PgConnection {
-        self.server
-            .connection
-            .as_mut()
-            .expect("a transaction has a connection")
+        let connection = self.server.connection.as_mut();
+        connection.expect("a transaction has a connection").db()
     }
 
-    pub(super) async fn commit(mut self) -> Result<(), sqlx::Error> {
+    pub(super) async fn commit(mut self, what: &str) -> Result<()> {
         let answer = sqlx::raw_sql("COMMIT").execute(self.connection()).await;
-        match answer {
+        let error = match answer {
             Ok(_) => {
                 self.ended = true;
-                Ok(())
+                return Ok(());
             }
-            Err(error) if is_lost(&error) => {
-                self.server.connection = None;
-                let number = std::mem::take(&mut self.number);
-                let committed = self.server.was_committed(&number).await?;
-                self.ended = true;
-                if committed { Ok(()) } else { Err(error) }
+            Err(error) => self.server.peer.failed(what, error),
+        };
+        if error.is_away() {
+            self.server.connection = None;
+            let committed = self.server.was_committed(&self.number).await?;
+            self.ended = true;
+            if committed {
+                return Ok(());
             }
-            Err(error) => Err(error),
         }
+        Err(error.into())
     }
 
     pub(super) async fn roll_back(mut self) {
@@ -285,33 +338,5 @@ impl Drop for ServerTransaction<'_> {
     }
 }
 
-/// True if the same may go well later.
-fn is_passing(error: &sqlx::Error) -> bool {
-    is_conflict(error) || is_lost(error)
-}
-
-/// True if the server gave the transaction up for another one.
-fn is_conflict(error: &sqlx::Error) -> bool {
-    const SERIALIZATION: &str = "40001";
-    const DEADLOCK: &str = "40P01";
-    code(error).is_some_and(|code| [SERIALIZATION, DEADLOCK].contains(&code.as_ref()))
-}
-
-/// True if the server, or the way to it, is gone for now.
-fn is_lost(error: &sqlx::Error) -> bool {
-    // Shut down, crashed, starting up, too many clients, connection errors.
-    const GONE: [&str; 5] = ["57P01", "57P02", "57P03", "57P05", "53300"];
-    match error {
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => true,
-        // The stream ended within a message.
-        sqlx::Error::Protocol(_) => true,
-        _ => {
-            code(error).is_some_and(|code| GONE.contains(&code.as_ref()) || code.starts_with("08"))
-        }
-    }
-}
-
-fn code(error: &sqlx::Error) -> Option<std::borrow::Cow<'_, str>> {
-    error.as_database_error().and_then(|error| error.code())
-}
-
+#[cfg(test)]
+mod tests;
