@@ -240,7 +240,10 @@ impl Peer {
     fn refused(&self, error: sqlx::Error) -> StoreError {
         let (server, role) = (self.server.clone(), self.role.clone());
         let code = code(&error);
-        let text = error.to_string();
+        let text = match error.as_database_error() {
+            Some(said) => said.message().to_owned(),
+            None => error.to_string(),
+        };
         let is_tls = matches!(error, sqlx::Error::Tls(_));
         let source: BoxedError = Box::new(error);
         let says = |part: &str| text.contains(part);

@@ -222,6 +222,13 @@ impl StoreUrl {
         self
     }
 
+    /// The same for another database.
+    #[must_use]
+    pub fn in_database(mut self, name: &str) -> Self {
+        self.database = name.to_owned();
+        self
+    }
+
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
