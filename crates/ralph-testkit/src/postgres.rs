@@ -680,7 +680,7 @@ impl Held {
             )
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::inherit())
+            .stderr(Stdio::null())
             .spawn()
             .expect("a shell can be started");
         let input = shell.stdin.take().expect("its input is a pipe");

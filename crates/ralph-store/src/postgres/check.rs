@@ -5,7 +5,7 @@
 //! there, whoever made it. And a probe writes rows as one tenant and tries to get at them as another, in a transaction
 //! that is taken back. Nothing is changed, and what could not be proven is said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::PgConnection;
 
@@ -69,22 +69,24 @@ pub async fn check(url: &StoreUrl) -> Result<Vec<Check>, StoreError> {
     let mut connection = StoreConnection::open(url).await?;
     let mut tx = connection.begin(what, &Scope::default()).await?;
     schema::require(&mut tx).await?;
-    let mut checks = Vec::new();
-    let migrations = changed_migrations(tx.db()).await;
-    checks.push(Check::of(
-        "migrations are those of this ralph",
-        &tx.fail(what, migrations)?,
-    ));
-    let lines = catalog_lines(tx.db()).await;
-    checks.extend(compare(&expected(), &tx.fail(what, lines)?));
-    for (name, text) in RULES {
-        let found = sqlx::query_scalar(text).persistent(false);
-        let found: Result<Vec<String>, _> = found.fetch_all(tx.db()).await;
-        checks.push(Check::of(name, &tx.fail(what, found)?));
-    }
+    let found = catalog(tx.db()).await;
+    let mut checks = tx.fail(what, found)?;
     tx.commit(what).await?;
     checks.extend(probe::run(&mut connection).await?);
     connection.close().await?;
+    Ok(checks)
+}
+
+/// All that is known without a try.
+pub(super) async fn catalog(db: &mut PgConnection) -> Result<Vec<Check>, sqlx::Error> {
+    let name = "migrations are those of this ralph";
+    let mut checks = vec![Check::of(name, &changed_migrations(db).await?)];
+    checks.extend(compare(&expected(), &catalog_lines(db).await?));
+    for (name, text) in RULES {
+        let found = sqlx::query_scalar(text).persistent(false);
+        let found: Vec<String> = found.fetch_all(&mut *db).await?;
+        checks.push(Check::of(name, &found));
+    }
     Ok(checks)
 }
 
@@ -102,18 +104,18 @@ fn name_of(line: &str) -> &str {
 
 /// A check for each thing that is expected or there.
 fn compare(expected: &BTreeSet<String>, found: &BTreeSet<String>) -> Vec<Check> {
-    let names: BTreeSet<&str> = expected.union(found).map(|line| name_of(line)).collect();
-    let of = |lines: &BTreeSet<String>, name: &str| -> Vec<String> {
-        let lines = lines.iter().filter(|line| name_of(line) == name);
-        lines
-            .map(|line| line[name.len()..].trim_start_matches(": ").to_owned())
-            .collect()
-    };
+    let mut names: BTreeMap<&str, [Vec<&str>; 2]> = BTreeMap::new();
+    for (at, lines) in [expected, found].into_iter().enumerate() {
+        for line in lines {
+            let name = name_of(line);
+            let what = line[name.len()..].trim_start_matches(": ");
+            names.entry(name).or_default()[at].push(what);
+        }
+    }
     names
         .into_iter()
-        .map(|name| {
-            let (expected, found) = (of(expected, name), of(found, name));
-            match (&expected[..], &found[..]) {
+        .map(
+            |(name, [expected, found])| match (&expected[..], &found[..]) {
                 (expected, found) if expected == found => Check::ok(name),
                 (_, []) => Check::failed(name, "it is not there"),
                 ([], _) => Check::failed(name, "it should not be there"),
@@ -125,8 +127,8 @@ fn compare(expected: &BTreeSet<String>, found: &BTreeSet<String>) -> Vec<Check> 
                         expected.join(", ")
                     ),
                 ),
-            }
-        })
+            },
+        )
         .collect()
 }
 

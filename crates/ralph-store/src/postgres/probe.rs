@@ -144,22 +144,27 @@ const PARENTS: [(&str, &str); 15] = [
 pub(super) async fn run(connection: &mut StoreConnection) -> Result<Vec<Check>, StoreError> {
     let what = "be probed";
     let mut tx = connection.begin(what, &Scope::default()).await?;
+    let mut checks = probe(&mut tx).await?;
+    tx.rollback().await?;
+    checks.push(settings_end(connection).await?);
+    Ok(checks)
+}
+
+/// All that is tried in one transaction.
+pub(super) async fn probe(tx: &mut StoreTransaction<'_>) -> Result<Vec<Check>, StoreError> {
     if let Err(error) = begin(tx.db()).await {
-        tx.rollback().await?;
         return Ok(vec![Check::not_proven(
             "rows of one tenant are out of reach of another",
             format!("this role can't become ralph_owner and ralph_app, to try it ({error})"),
         )]);
     }
-    let mut checks = tables(&mut tx).await?;
-    checks.push(foreign_keys(&mut tx).await?);
-    checks.push(same_keys(&mut tx).await?);
-    checks.push(truncate(&mut tx).await?);
-    checks.push(without_tenant(&mut tx).await?);
-    checks.push(owner(&mut tx).await?);
-    checks.push(bound_role(&mut tx).await?);
-    tx.rollback().await?;
-    checks.push(settings_end(connection).await?);
+    let mut checks = tables(tx).await?;
+    checks.push(foreign_keys(tx).await?);
+    checks.push(same_keys(tx).await?);
+    checks.push(truncate(tx).await?);
+    checks.push(without_tenant(tx).await?);
+    checks.push(owner(tx).await?);
+    checks.push(bound_role(tx).await?);
     Ok(checks)
 }
 
