@@ -2,8 +2,7 @@
 //!
 //! Only asks. What an answer does goes through the same queue as one from another terminal.
 
-use std::{future::Future, pin::Pin};
-
+use async_trait::async_trait;
 use ralph_core::{command::Answer, escalation::Question};
 
 /// The reply of a person who was asked.
@@ -17,12 +16,10 @@ pub enum PersonReply {
 }
 
 /// A person who can be asked.
+#[async_trait(?Send)]
 pub trait Human: Send {
     /// Asks a question. Dropped halfway, it is taken back.
-    fn ask<'a>(
-        &'a mut self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = PersonReply> + 'a>>;
+    async fn ask(&mut self, question: &Question) -> PersonReply;
 
     /// Takes note of the questions that are open now, for a person who wants to answer by themselves.
     fn set_open_questions(&mut self, _open: &[Question]) {}

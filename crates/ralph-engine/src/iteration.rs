@@ -29,6 +29,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use async_trait::async_trait;
 use ralph_core::{
     event::Event,
     iteration::{Action, Iteration, StepDone},
@@ -50,26 +51,24 @@ use crate::{
     process::Containment,
     report::Reporter,
     store::Step,
-    supervisor::{AgentControl, LocalFuture},
+    supervisor::AgentControl,
     workspace::{Workspace, check_there},
 };
 
 /// The loop that an iteration belongs to, as far as the iteration talks to it.
+#[async_trait(?Send)]
 pub(crate) trait LoopLink {
     /// Takes a step that is done or about to be; it is written with the next flush, or with the end.
     fn add_step(&mut self, step: Step);
 
     /// Makes the steps so far durable.
-    fn flush(&mut self) -> LocalFuture<'_, Result<(), LoopError>>;
+    async fn flush(&mut self) -> Result<(), LoopError>;
 
     /// The same where a run has ended and another begins: the phase that ended is kept as a checkpoint.
-    fn flush_phase<'a>(
-        &'a mut self,
-        log: &'a IterationLog,
-    ) -> LocalFuture<'a, Result<(), LoopError>>;
+    async fn flush_phase(&mut self, log: &IterationLog) -> Result<(), LoopError>;
 
     /// Returns what people said that the next run of an agent is told.
-    fn guidance(&mut self) -> LocalFuture<'_, Result<Vec<Guidance>, LoopError>>;
+    async fn guidance(&mut self) -> Result<Vec<Guidance>, LoopError>;
 
     /// Takes what people said to the running agent.
     fn take_told(&mut self) -> Vec<Guidance>;

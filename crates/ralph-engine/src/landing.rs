@@ -4,9 +4,10 @@ mod in_place;
 
 pub(crate) use in_place::InPlaceLanding;
 
+use async_trait::async_trait;
 use ralph_core::job::{Job, Outcome};
 
-use crate::{error::LoopError, git::Oid, supervisor::LocalFuture};
+use crate::{error::LoopError, git::Oid};
 
 pub(crate) const TASK_TRAILER: &str = "Ralph-Task";
 pub(crate) const LOOP_TRAILER: &str = "Ralph-Loop";
@@ -25,11 +26,8 @@ pub(crate) enum LandResult {
     Moved { reason: String },
 }
 
+#[async_trait(?Send)]
 pub(crate) trait Landing {
     /// Lands a verified tree with the task's new status.
-    fn land<'a>(
-        &'a mut self,
-        job: &'a Job,
-        outcome: &'a Outcome,
-    ) -> LocalFuture<'a, Result<LandResult, LoopError>>;
+    async fn land(&mut self, job: &Job, outcome: &Outcome) -> Result<LandResult, LoopError>;
 }

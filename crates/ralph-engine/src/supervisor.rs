@@ -17,7 +17,7 @@ mod tap;
 mod watcher;
 
 pub(crate) use agent_run::report as agent_report;
-pub use control::{AgentControl, ControlReply, ControlRequest, LocalFuture, StopOnly};
+pub use control::{AgentControl, ControlReply, ControlRequest, StopOnly};
 pub use cost::CostWatcher;
 pub use handoff::HandoffWatcher;
 pub use health::{HealthWatcher, QuietLimits, WatchedRun};

@@ -19,6 +19,7 @@ use std::{
     time::SystemTime,
 };
 
+use async_trait::async_trait;
 use ralph_core::{
     change::{CompiledPolicy, DecidingFiles},
     iteration::{AgentChange, ChangedFile},
@@ -37,7 +38,6 @@ use crate::{
     layer::{Layer, LayerSpace},
     process::{MountPlan, PlaceholderKind},
     progress_file::ProgressFile,
-    supervisor::LocalFuture,
 };
 
 /// Refuses to go on where the repository was: one that was moved away must not get a new folder in its old
@@ -195,6 +195,7 @@ impl VerifyLayer {
     }
 }
 
+#[async_trait(?Send)]
 pub(crate) trait Workspace {
     /// Returns the folder that agents and verify commands work in.
     fn root(&self) -> &Path;
@@ -217,7 +218,7 @@ pub(crate) trait Workspace {
     fn own_paths(&self) -> &[PathBuf];
 
     /// Makes the tree what the job starts from: its base, with the work of an attempt that is continued.
-    fn start<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Continued, LoopError>>;
+    async fn start(&mut self, job: &Job) -> Result<Continued, LoopError>;
 
     /// Notes how everything is that is not the agent's to change, before a run of it.
     fn before_run(&mut self, job: &Job) -> Result<DoneFile, LoopError>;
@@ -239,48 +240,42 @@ pub(crate) trait Workspace {
     fn restore_own_files(&mut self, job: &Job, progress: &str) -> Result<RestoredFiles, LoopError>;
 
     /// Puts the branch back where an agent rewrote history or left it, and what else it changed in the git folder.
-    fn restore_history<'a>(
-        &'a mut self,
-        job: &'a Job,
-    ) -> LocalFuture<'a, Result<Findings, LoopError>>;
+    async fn restore_history(&mut self, job: &Job) -> Result<Findings, LoopError>;
 
     /// Puts back what an agent changed in the git folder but for its history; returns what that was.
     fn restore_git_folder(&mut self) -> Result<Vec<String>, LoopError>;
 
     /// Writes the tree that would be committed.
-    fn stage<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Staged, LoopError>>;
+    async fn stage(&mut self, job: &Job) -> Result<Staged, LoopError>;
 
     /// Returns where a changed file is to be read.
     fn changed_file(&self, path: &Path) -> PathBuf;
 
     /// Returns a number that differs when the agent has changed something.
-    fn fingerprint(&self) -> LocalFuture<'_, Option<u64>>;
+    async fn fingerprint(&self) -> Option<u64>;
 
     /// Brings a change to where a person moved the branch. In the user's own folder a person's commit can't be
     /// told from the agent's.
-    fn replay<'a>(
-        &'a self,
-        request: &'a ReplayRequest<'a>,
-    ) -> LocalFuture<'a, Result<Replay, GitError>>;
+    async fn replay(&self, request: &ReplayRequest<'_>) -> Result<Replay, GitError>;
 
     /// Says what of the agent's own, besides its change, the change would be verified with.
     fn cache_flags(&self, job: &Job, files: &[ChangedFile]) -> Result<Vec<String>, LoopError>;
 
     /// Makes a layer in which a tree is verified; `None` where it is verified where it was made.
-    fn verify_layer<'a>(
-        &'a self,
-        job: &'a Job,
-        change: &'a AgentChange,
-    ) -> LocalFuture<'a, Result<Option<VerifyLayer>, LoopError>>;
+    async fn verify_layer(
+        &self,
+        job: &Job,
+        change: &AgentChange,
+    ) -> Result<Option<VerifyLayer>, LoopError>;
 
     /// Takes over what verify commands wrote in such a layer that lands with a change that passed, and returns
     /// it. The rest of what they wrote is kept until the change has landed, or is dropped.
-    fn settle_verified<'a>(
-        &'a mut self,
-        job: &'a Job,
-        change: &'a AgentChange,
+    async fn settle_verified(
+        &mut self,
+        job: &Job,
+        change: &AgentChange,
         verified: VerifyLayer,
-    ) -> LocalFuture<'a, Result<Vec<PathBuf>, LoopError>>;
+    ) -> Result<Vec<PathBuf>, LoopError>;
 
     /// Writes what verify commands wrote in the place of the candidate, and lands with it; returns the paths.
     fn take_saved(&mut self, _saved: Vec<SavedFile>) -> Result<Vec<PathBuf>, LoopError> {
@@ -292,23 +287,19 @@ pub(crate) trait Workspace {
 
     /// Puts back what formatters or verify commands changed that is not theirs to change. A candidate is there
     /// once the tree was written: then its files are put back too.
-    fn restore_after_commands<'a>(
-        &'a mut self,
-        job: &'a Job,
-        progress: &'a str,
-        candidate: Option<StagedCandidate<'a>>,
-    ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>>;
+    async fn restore_after_commands(
+        &mut self,
+        job: &Job,
+        progress: &str,
+        candidate: Option<StagedCandidate<'_>>,
+    ) -> Result<RestoredAfter, LoopError>;
 
     /// Returns the files of a person's, which git does not track, that an agent changed.
     fn edited_untracked(&self, job: &Job) -> Result<Vec<PathBuf>, LoopError>;
 
     /// Puts the base back, and holds the workspace ready for an agent that goes on with an attempt.
-    fn hand_over<'a>(
-        &'a mut self,
-        job: &'a Job,
-        attempt: &'a str,
-    ) -> LocalFuture<'a, Result<(), LoopError>>;
+    async fn hand_over(&mut self, job: &Job, attempt: &str) -> Result<(), LoopError>;
 
     /// Puts the base back, without the work of the attempt.
-    fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>>;
+    async fn reset(&mut self, job: &Job) -> Result<(), LoopError>;
 }

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, time::Duration};
 
+use async_trait::async_trait;
 use ralph_core::{
     agent::{AgentReport, ContextUse, Ending, Usage},
     event::Event,
@@ -24,9 +25,9 @@ use crate::{
     heartbeat::LoopActivity,
     process::{CommandSpec, SpawnError},
     supervisor::{
-        AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, LocalFuture, MeterWatcher,
-        QuietLimits, RunDeadline, RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe,
-        WatchedRun, Watcher, run_agent,
+        AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, MeterWatcher, QuietLimits,
+        RunDeadline, RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe, WatchedRun,
+        Watcher, run_agent,
     },
     workspace::{Workspace, check_there},
 };
@@ -252,9 +253,10 @@ async fn supervise(
 /// The work of the agent so far, without ralph's own folder.
 struct WorkspaceTree<'a>(&'a dyn Workspace);
 
+#[async_trait(?Send)]
 impl TreeProbe for WorkspaceTree<'_> {
-    fn fingerprint(&self) -> LocalFuture<'_, Option<u64>> {
-        self.0.fingerprint()
+    async fn fingerprint(&self) -> Option<u64> {
+        self.0.fingerprint().await
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::{collections::HashSet, path::Path};
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use ralph_core::{
     config::Config,
@@ -41,6 +42,7 @@ struct RecordingLink {
     guidance: Vec<Guidance>,
 }
 
+#[async_trait(?Send)]
 impl LoopLink for RecordingLink {
     fn add_step(&mut self, step: Step) {
         let name = match step {
@@ -54,20 +56,17 @@ impl LoopLink for RecordingLink {
         self.steps.push(name);
     }
 
-    fn flush(&mut self) -> LocalFuture<'_, Result<(), LoopError>> {
+    async fn flush(&mut self) -> Result<(), LoopError> {
         self.steps.push("|".into());
-        Box::pin(async { Ok(()) })
+        Ok(())
     }
 
-    fn flush_phase<'a>(
-        &'a mut self,
-        _log: &'a IterationLog,
-    ) -> LocalFuture<'a, Result<(), LoopError>> {
-        self.flush()
+    async fn flush_phase(&mut self, _log: &IterationLog) -> Result<(), LoopError> {
+        self.flush().await
     }
 
-    fn guidance(&mut self) -> LocalFuture<'_, Result<Vec<Guidance>, LoopError>> {
-        Box::pin(async { Ok(self.guidance.clone()) })
+    async fn guidance(&mut self) -> Result<Vec<Guidance>, LoopError> {
+        Ok(self.guidance.clone())
     }
 
     fn take_told(&mut self) -> Vec<Guidance> {
@@ -79,23 +78,17 @@ impl LoopLink for RecordingLink {
     }
 }
 
+#[async_trait(?Send)]
 impl AgentControl for RecordingLink {
-    fn ready(&mut self) -> LocalFuture<'_, ()> {
-        Box::pin(std::future::pending())
+    async fn ready(&mut self) {
+        std::future::pending().await
     }
 
-    fn read<'a>(&'a mut self, _tap: &'a mut dyn AgentTap) -> LocalFuture<'a, Vec<ControlRequest>> {
-        Box::pin(async { Vec::new() })
+    async fn read(&mut self, _tap: &mut dyn AgentTap) -> Vec<ControlRequest> {
+        Vec::new()
     }
 
-    fn answer<'a>(
-        &'a mut self,
-        _id: u64,
-        _reply: ControlReply,
-        _tap: &'a mut dyn AgentTap,
-    ) -> LocalFuture<'a, ()> {
-        Box::pin(async {})
-    }
+    async fn answer(&mut self, _id: u64, _reply: ControlReply, _tap: &mut dyn AgentTap) {}
 }
 
 #[derive(Default)]

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use async_trait::async_trait;
 use ralph_core::{
     artefacts::state::EntryStatus,
     config::{CommitType, Config},
@@ -19,7 +20,6 @@ use crate::{
     failpoint::failpoint,
     git::{self, ChangedIndex, CommitKind, LandError, Repo, commit_message},
     journal_text::oid,
-    supervisor::LocalFuture,
 };
 
 /// The flags that a commit names.
@@ -37,13 +37,10 @@ pub(crate) struct InPlaceLanding<'a> {
     pub(crate) own: &'a [PathBuf],
 }
 
+#[async_trait(?Send)]
 impl Landing for InPlaceLanding<'_> {
-    fn land<'a>(
-        &'a mut self,
-        job: &'a Job,
-        outcome: &'a Outcome,
-    ) -> LocalFuture<'a, Result<LandResult, LoopError>> {
-        Box::pin(self.land_on_branch(job, outcome))
+    async fn land(&mut self, job: &Job, outcome: &Outcome) -> Result<LandResult, LoopError> {
+        self.land_on_branch(job, outcome).await
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use async_trait::async_trait;
 use ralph_core::{
     checkpoint::{CommandResult, Found, Item, IterationWork, Moment},
     command::{Command, CommandReport, When},
@@ -27,7 +28,7 @@ use crate::{
     clock::Clock,
     iteration::LoopLink,
     store::{CommandEffects, CommandEnd, CommandRow, Journal, NewGuidance, RepositoryId, Step},
-    supervisor::{AgentControl, AgentTap, ControlReply, ControlRequest, LocalFuture},
+    supervisor::{AgentControl, AgentTap, ControlReply, ControlRequest},
 };
 
 pub(super) struct JournalLink<'a> {
@@ -68,47 +69,39 @@ pub(super) struct QueueProgress {
     told: Vec<Guidance>,
 }
 
+#[async_trait(?Send)]
 impl LoopLink for JournalLink<'_> {
     fn add_step(&mut self, step: Step) {
         self.pending.push(step);
     }
 
-    fn flush(&mut self) -> LocalFuture<'_, Result<(), LoopError>> {
-        Box::pin(async {
-            let now = self.clock.now();
-            let (repository, id) = (self.repository, &self.of.id);
-            let journal = &mut *self.journal;
-            journal
-                .append_steps(repository, id, &self.pending, now, None)
-                .await?;
-            self.pending.clear();
-            Ok(())
-        })
+    async fn flush(&mut self) -> Result<(), LoopError> {
+        let now = self.clock.now();
+        let (repository, id) = (self.repository, &self.of.id);
+        let journal = &mut *self.journal;
+        journal
+            .append_steps(repository, id, &self.pending, now, None)
+            .await?;
+        self.pending.clear();
+        Ok(())
     }
 
-    fn flush_phase<'a>(
-        &'a mut self,
-        log: &'a IterationLog,
-    ) -> LocalFuture<'a, Result<(), LoopError>> {
-        Box::pin(async {
-            let moment = self.phase_moment(log);
-            let (repository, id) = (self.repository, &self.of.id);
-            let journal = &mut *self.journal;
-            journal
-                .append_steps(repository, id, &self.pending, moment.at, Some(&moment))
-                .await?;
-            self.pending.clear();
-            Ok(())
-        })
+    async fn flush_phase(&mut self, log: &IterationLog) -> Result<(), LoopError> {
+        let moment = self.phase_moment(log);
+        let (repository, id) = (self.repository, &self.of.id);
+        let journal = &mut *self.journal;
+        journal
+            .append_steps(repository, id, &self.pending, moment.at, Some(&moment))
+            .await?;
+        self.pending.clear();
+        Ok(())
     }
 
-    fn guidance(&mut self) -> LocalFuture<'_, Result<Vec<Guidance>, LoopError>> {
-        Box::pin(async {
-            let (task, n) = (&self.of.task, self.of.number);
-            let journal = &mut *self.journal;
-            let said = journal.use_guidance(self.repository, &self.source, task, n);
-            Ok(said.await?)
-        })
+    async fn guidance(&mut self) -> Result<Vec<Guidance>, LoopError> {
+        let (task, n) = (&self.of.task, self.of.number);
+        let journal = &mut *self.journal;
+        let said = journal.use_guidance(self.repository, &self.source, task, n);
+        Ok(said.await?)
     }
 
     fn take_told(&mut self) -> Vec<Guidance> {
@@ -159,75 +152,65 @@ fn last_results(log: &IterationLog) -> Vec<CommandResult> {
     results(&log.verification)
 }
 
+#[async_trait(?Send)]
 impl AgentControl for JournalLink<'_> {
-    fn ready(&mut self) -> LocalFuture<'_, ()> {
-        Box::pin(async {
-            if self.stop.asked().is_some() && !self.queue.stop_is_passed_on {
-                return;
-            }
-            if self.events.has_new() {
-                return;
-            }
-            tokio::select! {
-                () = self.stop.changed() => {}
-                () = self.control.inbox.knock() => {}
-            }
-        })
+    async fn ready(&mut self) {
+        if self.stop.asked().is_some() && !self.queue.stop_is_passed_on {
+            return;
+        }
+        if self.events.has_new() {
+            return;
+        }
+        tokio::select! {
+            () = self.stop.changed() => {}
+            () = self.control.inbox.knock() => {}
+        }
     }
 
-    fn read<'a>(&'a mut self, tap: &'a mut dyn AgentTap) -> LocalFuture<'a, Vec<ControlRequest>> {
-        Box::pin(async {
-            let mut requests = Vec::new();
-            if self.stop.asked().is_some() && !self.queue.stop_is_passed_on {
-                self.queue.stop_is_passed_on = true;
-                requests.push(ControlRequest::Stop);
+    async fn read(&mut self, tap: &mut dyn AgentTap) -> Vec<ControlRequest> {
+        let mut requests = Vec::new();
+        if self.stop.asked().is_some() && !self.queue.stop_is_passed_on {
+            self.queue.stop_is_passed_on = true;
+            requests.push(ControlRequest::Stop);
+        }
+        // A journal that can't be read or written is seen by the next who writes to it.
+        let _ = self.events.write(self.journal, self.loop_id).await;
+        let queue = CommandQueue {
+            repository: self.repository,
+            worktree: &self.worktree,
+            inbox: &self.control.inbox,
+            who: &self.control.who,
+        };
+        let rows = queue.waiting(&mut *self.journal, self.clock.now()).await;
+        for row in rows.unwrap_or_default() {
+            if self.queue.seen.insert(row.id) {
+                requests.extend(self.take(row, tap).await);
             }
-            // A journal that can't be read or written is seen by the next who writes to it.
-            let _ = self.events.write(self.journal, self.loop_id).await;
-            let queue = CommandQueue {
-                repository: self.repository,
-                worktree: &self.worktree,
-                inbox: &self.control.inbox,
-                who: &self.control.who,
-            };
-            let rows = queue.waiting(&mut *self.journal, self.clock.now()).await;
-            for row in rows.unwrap_or_default() {
-                if self.queue.seen.insert(row.id) {
-                    requests.extend(self.take(row, tap).await);
-                }
-            }
-            requests
-        })
+        }
+        requests
     }
 
-    fn answer<'a>(
-        &'a mut self,
-        id: u64,
-        reply: ControlReply,
-        tap: &'a mut dyn AgentTap,
-    ) -> LocalFuture<'a, ()> {
-        Box::pin(async move {
-            let rows = &mut self.queue.passed_on;
-            let Some(at) = rows.iter().position(|row| row.id.get() == id) else {
-                return;
-            };
-            let row = rows.remove(at);
-            match reply {
-                ControlReply::Told => self.told(row, tap).await,
-                ControlReply::CannotBeTold => {
-                    let sentence =
-                        "this agent can't be told while it runs: it will be in the next prompt";
-                    let effects = guidance(&row, None);
-                    self.finish(&row, sentence.to_owned(), effects, tap).await;
-                }
-                ControlReply::Followed { sentence } => {
-                    self.finish(&row, sentence, CommandEffects::default(), tap)
-                        .await;
-                }
-                // It stays in the queue, and is answered once the iteration has ended.
-                ControlReply::NotFollowed => {}
+    async fn answer(&mut self, id: u64, reply: ControlReply, tap: &mut dyn AgentTap) {
+        let rows = &mut self.queue.passed_on;
+        let Some(at) = rows.iter().position(|row| row.id.get() == id) else {
+            return;
+        };
+        let row = rows.remove(at);
+        match reply {
+            ControlReply::Told => self.told(row, tap).await,
+            ControlReply::CannotBeTold => {
+                let sentence =
+                    "this agent can't be told while it runs: it will be in the next prompt";
+                let effects = guidance(&row, None);
+                self.finish(&row, sentence.to_owned(), effects, tap).await;
             }
-        })
+            ControlReply::Followed { sentence } => {
+                self.finish(&row, sentence, CommandEffects::default(), tap)
+                    .await;
+            }
+            // It stays in the queue, and is answered once the iteration has ended.
+            ControlReply::NotFollowed => {}
+        }
     }
 }
 

@@ -1,14 +1,10 @@
 //! The way in: what the outside asks of a run while its agent works, and what it is told about that.
 
-use std::{future::Future, pin::Pin};
-
+use async_trait::async_trait;
 use ralph_core::health::Choice;
 
 use super::AgentTap;
 use crate::agent::StopRequest;
-
-/// A future that borrows, for traits that are used as objects.
-pub type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// What the outside asks for. The id is for the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,21 +31,15 @@ pub enum ControlReply {
 }
 
 /// Where requests come from.
+#[async_trait(?Send)]
 pub trait AgentControl {
     /// Waits until there may be something to read. May be dropped at any time and called again.
-    fn ready(&mut self) -> LocalFuture<'_, ()>;
+    async fn ready(&mut self);
 
     /// Takes the requests that are there. What it has to tell by itself goes to the tap.
-    fn read<'a>(&'a mut self, tap: &'a mut dyn AgentTap) -> LocalFuture<'a, Vec<ControlRequest>>;
+    async fn read(&mut self, tap: &mut dyn AgentTap) -> Vec<ControlRequest>;
 
-    fn answer<'a>(
-        &'a mut self,
-        _id: u64,
-        _reply: ControlReply,
-        _tap: &'a mut dyn AgentTap,
-    ) -> LocalFuture<'a, ()> {
-        Box::pin(async {})
-    }
+    async fn answer(&mut self, _id: u64, _reply: ControlReply, _tap: &mut dyn AgentTap) {}
 }
 
 /// Control of a run that can only be stopped.
@@ -67,18 +57,17 @@ impl<'a> StopOnly<'a> {
     }
 }
 
+#[async_trait(?Send)]
 impl AgentControl for StopOnly<'_> {
-    fn ready(&mut self) -> LocalFuture<'_, ()> {
-        Box::pin(async {
-            if self.is_asked {
-                std::future::pending::<()>().await;
-            }
-            self.stop.until_asked().await;
-        })
+    async fn ready(&mut self) {
+        if self.is_asked {
+            std::future::pending::<()>().await;
+        }
+        self.stop.until_asked().await;
     }
 
-    fn read<'a>(&'a mut self, _tap: &'a mut dyn AgentTap) -> LocalFuture<'a, Vec<ControlRequest>> {
+    async fn read(&mut self, _tap: &mut dyn AgentTap) -> Vec<ControlRequest> {
         self.is_asked = true;
-        Box::pin(async { vec![ControlRequest::Stop] })
+        vec![ControlRequest::Stop]
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{cell::RefCell, rc::Rc};
 
+use async_trait::async_trait;
 use ralph_core::{agent::Mark, economics::ModelCall, event::Event, health::Choice};
 use tokio::sync::mpsc;
 
@@ -94,28 +95,21 @@ struct FakeControl {
     happened: Happened,
 }
 
+#[async_trait(?Send)]
 impl AgentControl for FakeControl {
-    fn ready(&mut self) -> LocalFuture<'_, ()> {
-        Box::pin(async {
-            match self.requests.recv().await {
-                Some(request) => self.waiting.push(request),
-                None => std::future::pending().await,
-            }
-        })
+    async fn ready(&mut self) {
+        match self.requests.recv().await {
+            Some(request) => self.waiting.push(request),
+            None => std::future::pending().await,
+        }
     }
 
-    fn read<'a>(&'a mut self, _: &'a mut dyn AgentTap) -> LocalFuture<'a, Vec<ControlRequest>> {
-        Box::pin(async { std::mem::take(&mut self.waiting) })
+    async fn read(&mut self, _: &mut dyn AgentTap) -> Vec<ControlRequest> {
+        std::mem::take(&mut self.waiting)
     }
 
-    fn answer<'a>(
-        &'a mut self,
-        id: u64,
-        reply: ControlReply,
-        _: &'a mut dyn AgentTap,
-    ) -> LocalFuture<'a, ()> {
+    async fn answer(&mut self, id: u64, reply: ControlReply, _: &mut dyn AgentTap) {
         self.happened.add(format!("answer {id} {reply:?}"));
-        Box::pin(async {})
     }
 }
 
@@ -213,9 +207,10 @@ impl Watcher for FakeWatcher {
 
 struct FakeTree;
 
+#[async_trait(?Send)]
 impl TreeProbe for FakeTree {
-    fn fingerprint(&self) -> LocalFuture<'_, Option<u64>> {
-        Box::pin(async { Some(7) })
+    async fn fingerprint(&self) -> Option<u64> {
+        Some(7)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use ralph_core::{
     agent::{Beat, Ending, NudgeState, RunMoment, ToolCall},
     dollars::Dollars,
@@ -10,7 +11,6 @@ use ralph_core::{
     health::Choice,
 };
 
-use super::LocalFuture;
 use crate::process::FileWrites;
 
 /// What is to be done about the running agent.
@@ -85,6 +85,7 @@ pub trait Watcher {
 }
 
 /// Looks at the working tree of a run.
+#[async_trait(?Send)]
 pub trait TreeProbe {
-    fn fingerprint(&self) -> LocalFuture<'_, Option<u64>>;
+    async fn fingerprint(&self) -> Option<u64>;
 }

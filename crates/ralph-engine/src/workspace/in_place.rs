@@ -10,6 +10,7 @@ use std::{
     time::SystemTime,
 };
 
+use async_trait::async_trait;
 use ralph_core::{
     change::{CompiledPolicy, DecidingFiles, shown},
     iteration::{AgentChange, ChangedFile},
@@ -39,7 +40,6 @@ use crate::{
     process::{BindAccess, MountPlan, PlaceholderKind, Placeholders, is_placeholder},
     progress_file::ProgressFile,
     source::{Snapshots, Source, TaskFiles, WrittenSince},
-    supervisor::LocalFuture,
 };
 
 /// The list of placeholders in ralph's folder for a worktree.
@@ -148,6 +148,7 @@ pub(crate) struct InPlace<'a> {
     pub(crate) has_mounts: bool,
 }
 
+#[async_trait(?Send)]
 impl Workspace for InPlace<'_> {
     fn root(&self) -> &Path {
         self.root
@@ -177,24 +178,22 @@ impl Workspace for InPlace<'_> {
         &self.own_paths
     }
 
-    fn start<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Continued, LoopError>> {
-        Box::pin(async {
-            if let Some(before) = &mut self.before {
-                before.settings.find(self.repo).await?;
-            }
-            let Some(attempt) = &job.start.attempt_ref else {
-                return Ok(Ok(None));
-            };
-            let base = oid(&job.start.base_commit)?;
-            let continued = self.repo.start_from_attempt(attempt, &base).await;
-            failpoint("attempt-taken-up");
-            Ok(match continued {
-                Ok(tree) => Ok(Some(tree)),
-                Err(error) => Err(format!(
-                    "the last attempt at {} does not fit the branch any more: {error}",
-                    job.task.id
-                )),
-            })
+    async fn start(&mut self, job: &Job) -> Result<Continued, LoopError> {
+        if let Some(before) = &mut self.before {
+            before.settings.find(self.repo).await?;
+        }
+        let Some(attempt) = &job.start.attempt_ref else {
+            return Ok(Ok(None));
+        };
+        let base = oid(&job.start.base_commit)?;
+        let continued = self.repo.start_from_attempt(attempt, &base).await;
+        failpoint("attempt-taken-up");
+        Ok(match continued {
+            Ok(tree) => Ok(Some(tree)),
+            Err(error) => Err(format!(
+                "the last attempt at {} does not fit the branch any more: {error}",
+                job.task.id
+            )),
         })
     }
 
@@ -296,42 +295,35 @@ impl Workspace for InPlace<'_> {
         Ok(restored)
     }
 
-    fn restore_history<'a>(
-        &'a mut self,
-        job: &'a Job,
-    ) -> LocalFuture<'a, Result<Findings, LoopError>> {
-        Box::pin(async {
-            let mut found = Findings::default();
-            let (base, branch) = (oid(&job.start.base_commit)?, &job.start.branch);
-            let persons = self.persons_commit().await;
-            found.flags.extend(self.restore_refs()?);
-            match &self.repo.history(&base, branch).await? {
-                History::Unmoved => {}
-                History::Ahead { .. } => match persons {
-                    // One folder can't hold two works apart: what is whose is for the person to say.
-                    Some(commit) => {
-                        found.halt(self.keep_persons_commit(job, &base, &commit).await?)
-                    }
-                    None => found
-                        .flags
-                        .push("the agent committed by itself; its commits are squashed".into()),
-                },
-                History::Rewritten { .. } | History::LeftBranch { .. } => {
-                    let undone = self.repo.undo_moved_history(branch, &base, &job.iteration);
-                    let kept = undone.await?;
-                    let place = kept
-                        .branch
-                        .or(kept.head)
-                        .map(|r| format!(", kept at {r}"))
-                        .unwrap_or_default();
-                    found.halt(format!(
-                        "the agent rewrote history or left the branch; it is put back{place}"
-                    ));
-                }
+    async fn restore_history(&mut self, job: &Job) -> Result<Findings, LoopError> {
+        let mut found = Findings::default();
+        let (base, branch) = (oid(&job.start.base_commit)?, &job.start.branch);
+        let persons = self.persons_commit().await;
+        found.flags.extend(self.restore_refs()?);
+        match &self.repo.history(&base, branch).await? {
+            History::Unmoved => {}
+            History::Ahead { .. } => match persons {
+                // One folder can't hold two works apart: what is whose is for the person to say.
+                Some(commit) => found.halt(self.keep_persons_commit(job, &base, &commit).await?),
+                None => found
+                    .flags
+                    .push("the agent committed by itself; its commits are squashed".into()),
+            },
+            History::Rewritten { .. } | History::LeftBranch { .. } => {
+                let undone = self.repo.undo_moved_history(branch, &base, &job.iteration);
+                let kept = undone.await?;
+                let place = kept
+                    .branch
+                    .or(kept.head)
+                    .map(|r| format!(", kept at {r}"))
+                    .unwrap_or_default();
+                found.halt(format!(
+                    "the agent rewrote history or left the branch; it is put back{place}"
+                ));
             }
-            found.flags.extend(self.restore_guarded()?);
-            Ok(found)
-        })
+        }
+        found.flags.extend(self.restore_guarded()?);
+        Ok(found)
     }
 
     fn restore_git_folder(&mut self) -> Result<Vec<String>, LoopError> {
@@ -340,118 +332,109 @@ impl Workspace for InPlace<'_> {
         Ok(found)
     }
 
-    fn stage<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Staged, LoopError>> {
-        Box::pin(async {
-            let (base, untracked) = self.start_of(job)?;
-            let spec = StageSpec {
-                base: &base,
-                branch: &job.start.branch,
-                untracked_before: &untracked,
-                own_paths: &self.own_paths,
-                max_file_bytes: self.policy.max_file_bytes,
-            };
-            Ok(self.repo.stage(&spec).await?)
-        })
+    async fn stage(&mut self, job: &Job) -> Result<Staged, LoopError> {
+        let (base, untracked) = self.start_of(job)?;
+        let spec = StageSpec {
+            base: &base,
+            branch: &job.start.branch,
+            untracked_before: &untracked,
+            own_paths: &self.own_paths,
+            max_file_bytes: self.policy.max_file_bytes,
+        };
+        Ok(self.repo.stage(&spec).await?)
     }
 
     fn changed_file(&self, path: &Path) -> PathBuf {
         self.root.join(path)
     }
 
-    fn fingerprint(&self) -> LocalFuture<'_, Option<u64>> {
-        Box::pin(async {
-            let own_folder = Path::new(dot_ralph::FOLDER);
-            self.repo.fingerprint(own_folder).await.ok()
-        })
+    async fn fingerprint(&self) -> Option<u64> {
+        let own_folder = Path::new(dot_ralph::FOLDER);
+        self.repo.fingerprint(own_folder).await.ok()
     }
 
-    fn replay<'a>(
-        &'a self,
-        _request: &'a ReplayRequest<'a>,
-    ) -> LocalFuture<'a, Result<Replay, GitError>> {
-        Box::pin(async { Ok(Replay::Unmoved) })
+    async fn replay(&self, _request: &ReplayRequest<'_>) -> Result<Replay, GitError> {
+        Ok(Replay::Unmoved)
     }
 
     fn cache_flags(&self, _job: &Job, _files: &[ChangedFile]) -> Result<Vec<String>, LoopError> {
         Ok(Vec::new())
     }
 
-    fn verify_layer<'a>(
-        &'a self,
-        _job: &'a Job,
-        _change: &'a AgentChange,
-    ) -> LocalFuture<'a, Result<Option<VerifyLayer>, LoopError>> {
-        Box::pin(async { Ok(None) })
+    async fn verify_layer(
+        &self,
+        _job: &Job,
+        _change: &AgentChange,
+    ) -> Result<Option<VerifyLayer>, LoopError> {
+        Ok(None)
     }
 
-    fn settle_verified<'a>(
-        &'a mut self,
-        _job: &'a Job,
-        _change: &'a AgentChange,
+    async fn settle_verified(
+        &mut self,
+        _job: &Job,
+        _change: &AgentChange,
         _verified: VerifyLayer,
-    ) -> LocalFuture<'a, Result<Vec<PathBuf>, LoopError>> {
-        Box::pin(async { Ok(Vec::new()) })
+    ) -> Result<Vec<PathBuf>, LoopError> {
+        Ok(Vec::new())
     }
 
     fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
         Ok(layer.mount_plan()?)
     }
 
-    fn restore_after_commands<'a>(
-        &'a mut self,
-        job: &'a Job,
-        progress: &'a str,
-        candidate: Option<StagedCandidate<'a>>,
-    ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>> {
-        Box::pin(async move {
-            let (flags, wrote) = self.free_wedges()?;
-            let mut after = RestoredAfter {
-                flags,
-                ..RestoredAfter::default()
-            };
-            let shared = self.restore_shared_files(job, progress, wrote)?;
-            after.flags.extend(shared.findings.into_flags());
-            let configs = self.restore_config()?.into_iter();
+    async fn restore_after_commands(
+        &mut self,
+        job: &Job,
+        progress: &str,
+        candidate: Option<StagedCandidate<'_>>,
+    ) -> Result<RestoredAfter, LoopError> {
+        let (flags, wrote) = self.free_wedges()?;
+        let mut after = RestoredAfter {
+            flags,
+            ..RestoredAfter::default()
+        };
+        let shared = self.restore_shared_files(job, progress, wrote)?;
+        after.flags.extend(shared.findings.into_flags());
+        let configs = self.restore_config()?.into_iter();
+        after
+            .flags
+            .extend(configs.map(|name| format!("{name} was edited; it is put back")));
+        let (base, untracked) = self.start_of(job)?;
+        let persons = self.persons_commit().await;
+        after.flags.extend(self.restore_refs()?);
+        let Some(StagedCandidate { tree, tip, files }) = candidate else {
+            after.flags.extend(self.moved_history(job, &base).await?);
+            after.flags.extend(self.restore_guarded()?);
+            return Ok(after);
+        };
+        let tip = tip.unwrap_or(&base);
+        if let Some(commit) = persons {
+            let kept = self.keep_persons_commit(job, tip, &commit).await?;
+            after.flags.push(kept);
+        } else if self.repo.put_branch_back(&job.start.branch, tip).await? {
             after
                 .flags
-                .extend(configs.map(|name| format!("{name} was edited; it is put back")));
-            let (base, untracked) = self.start_of(job)?;
-            let persons = self.persons_commit().await;
-            after.flags.extend(self.restore_refs()?);
-            let Some(StagedCandidate { tree, tip, files }) = candidate else {
-                after.flags.extend(self.moved_history(job, &base).await?);
-                after.flags.extend(self.restore_guarded()?);
-                return Ok(after);
-            };
-            let tip = tip.unwrap_or(&base);
-            if let Some(commit) = persons {
-                let kept = self.keep_persons_commit(job, tip, &commit).await?;
-                after.flags.push(kept);
-            } else if self.repo.put_branch_back(&job.start.branch, tip).await? {
-                after
-                    .flags
-                    .push("the branch was moved or left; it is put back".into());
-            }
-            after.flags.extend(self.restore_guarded()?);
-            let spec = StageSpec {
-                base: &base,
-                branch: &job.start.branch,
-                untracked_before: &untracked,
-                own_paths: &self.own_paths,
-                max_file_bytes: self.policy.max_file_bytes,
-            };
-            let lands = |path: &Path| {
-                let changed = files.iter().map(|file| Path::new(&file.path));
-                self.policy.verify_output.lands(path, changed)
-            };
-            let written = self.repo.restore_staged(&spec, tree, &lands).await?;
-            after.rewritten = written.rewritten;
-            after.saved = written.saved;
-            if let Some(before) = &mut self.before {
-                before.made.extend(written.made);
-            }
-            Ok(after)
-        })
+                .push("the branch was moved or left; it is put back".into());
+        }
+        after.flags.extend(self.restore_guarded()?);
+        let spec = StageSpec {
+            base: &base,
+            branch: &job.start.branch,
+            untracked_before: &untracked,
+            own_paths: &self.own_paths,
+            max_file_bytes: self.policy.max_file_bytes,
+        };
+        let lands = |path: &Path| {
+            let changed = files.iter().map(|file| Path::new(&file.path));
+            self.policy.verify_output.lands(path, changed)
+        };
+        let written = self.repo.restore_staged(&spec, tree, &lands).await?;
+        after.rewritten = written.rewritten;
+        after.saved = written.saved;
+        if let Some(before) = &mut self.before {
+            before.made.extend(written.made);
+        }
+        Ok(after)
     }
 
     fn take_saved(&mut self, saved: Vec<SavedFile>) -> Result<Vec<PathBuf>, LoopError> {
@@ -475,25 +458,19 @@ impl Workspace for InPlace<'_> {
         Ok(edited.map(|(path, _)| path.clone()).collect())
     }
 
-    fn hand_over<'a>(
-        &'a mut self,
-        job: &'a Job,
-        _attempt: &'a str,
-    ) -> LocalFuture<'a, Result<(), LoopError>> {
-        self.reset(job)
+    async fn hand_over(&mut self, job: &Job, _attempt: &str) -> Result<(), LoopError> {
+        self.reset(job).await
     }
 
-    fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {
-        Box::pin(async {
-            let (base, untracked) = self.start_of(job)?;
-            let reset = ResetSpec {
-                branch: &job.start.branch,
-                base: &base,
-                keep_untracked: &untracked,
-                own_paths: &self.own_paths,
-            };
-            Ok(self.repo.reset_to(&reset).await?)
-        })
+    async fn reset(&mut self, job: &Job) -> Result<(), LoopError> {
+        let (base, untracked) = self.start_of(job)?;
+        let reset = ResetSpec {
+            branch: &job.start.branch,
+            base: &base,
+            keep_untracked: &untracked,
+            own_paths: &self.own_paths,
+        };
+        Ok(self.repo.reset_to(&reset).await?)
     }
 }
 

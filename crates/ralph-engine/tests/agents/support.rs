@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use async_trait::async_trait;
 use ralph_core::{
     agent::{AgentEvent, AgentReport},
     config::{Config, ConfigFile, Layers, resolve},
@@ -17,8 +18,7 @@ use ralph_engine::{
     agent::{Agent, AgentSetup, RunContext, find_kind},
     process::{CappedLog, Containment, LogCaps},
     supervisor::{
-        AgentControl, AgentRunSpec, AgentTap, ControlRequest, LocalFuture, RunLimits, RunPorts,
-        run_agent,
+        AgentControl, AgentRunSpec, AgentTap, ControlRequest, RunLimits, RunPorts, run_agent,
     },
 };
 use ralph_testkit::model::{Scenario, ScriptedModel};
@@ -185,18 +185,17 @@ struct Remote {
     waiting: Vec<ControlRequest>,
 }
 
+#[async_trait(?Send)]
 impl AgentControl for Remote {
-    fn ready(&mut self) -> LocalFuture<'_, ()> {
-        Box::pin(async {
-            match self.requests.recv().await {
-                Some(request) => self.waiting.push(request),
-                None => std::future::pending().await,
-            }
-        })
+    async fn ready(&mut self) {
+        match self.requests.recv().await {
+            Some(request) => self.waiting.push(request),
+            None => std::future::pending().await,
+        }
     }
 
-    fn read<'a>(&'a mut self, _: &'a mut dyn AgentTap) -> LocalFuture<'a, Vec<ControlRequest>> {
-        Box::pin(async { std::mem::take(&mut self.waiting) })
+    async fn read(&mut self, _: &mut dyn AgentTap) -> Vec<ControlRequest> {
+        std::mem::take(&mut self.waiting)
     }
 }
 

@@ -13,6 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use async_trait::async_trait;
 use ralph_core::{
     change::{CompiledPolicy, DecidingFiles, is_manifest, shown},
     iteration::{AgentChange, ChangedFile},
@@ -39,7 +40,6 @@ use crate::{
     process::MountPlan,
     progress_file::ProgressFile,
     source::is_task_place,
-    supervisor::LocalFuture,
 };
 
 /// The user's folder, seen through a layer.
@@ -204,6 +204,7 @@ impl Layered<'_> {
     }
 }
 
+#[async_trait(?Send)]
 impl Workspace for Layered<'_> {
     fn root(&self) -> &Path {
         self.folder.root
@@ -233,38 +234,36 @@ impl Workspace for Layered<'_> {
         &self.folder.own_paths
     }
 
-    fn start<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Continued, LoopError>> {
-        Box::pin(async {
-            if !job.config.verification.prepare.is_empty() {
-                self.layers.give_up_caches_of_agent();
+    async fn start(&mut self, job: &Job) -> Result<Continued, LoopError> {
+        if !job.config.verification.prepare.is_empty() {
+            self.layers.give_up_caches_of_agent();
+        }
+        let goes_on = self.layers.unpark(job)?;
+        self.layers.begin(&job.iteration, &self.uncopied())?;
+        let base = oid(&job.start.base_commit)?;
+        let own = &self.folder.own_paths;
+        self.layers.freshen(self.folder.repo, &base, own).await?;
+        let Some(attempt) = &job.start.attempt_ref else {
+            return Ok(Ok(None));
+        };
+        let tree = match self.folder.repo.attempt_tree(attempt, &base).await {
+            Ok(tree) => tree,
+            Err(error) => {
+                return Ok(Err(format!(
+                    "the last attempt at {} does not fit the branch any more: {error}",
+                    job.task.id
+                )));
             }
-            let goes_on = self.layers.unpark(job)?;
-            self.layers.begin(&job.iteration, &self.uncopied())?;
-            let base = oid(&job.start.base_commit)?;
-            let own = &self.folder.own_paths;
-            self.layers.freshen(self.folder.repo, &base, own).await?;
-            let Some(attempt) = &job.start.attempt_ref else {
-                return Ok(Ok(None));
-            };
-            let tree = match self.folder.repo.attempt_tree(attempt, &base).await {
-                Ok(tree) => tree,
-                Err(error) => {
-                    return Ok(Err(format!(
-                        "the last attempt at {} does not fit the branch any more: {error}",
-                        job.task.id
-                    )));
-                }
-            };
-            if let Some(layer) = self.layers.layer().filter(|_| !goes_on) {
-                let upper = self.layers.upper_of(layer);
-                let repo = self.folder.repo;
-                let gone = repo.fill_folder(&base, &tree, &[], upper).await?;
-                self.layers.fill_submodules(repo, layer, &tree).await?;
-                self.layers.hide(layer, &gone)?;
-            }
-            failpoint("attempt-taken-up");
-            Ok(Ok(Some(tree)))
-        })
+        };
+        if let Some(layer) = self.layers.layer().filter(|_| !goes_on) {
+            let upper = self.layers.upper_of(layer);
+            let repo = self.folder.repo;
+            let gone = repo.fill_folder(&base, &tree, &[], upper).await?;
+            self.layers.fill_submodules(repo, layer, &tree).await?;
+            self.layers.hide(layer, &gone)?;
+        }
+        failpoint("attempt-taken-up");
+        Ok(Ok(Some(tree)))
     }
 
     fn before_run(&mut self, job: &Job) -> Result<DoneFile, LoopError> {
@@ -372,25 +371,20 @@ impl Workspace for Layered<'_> {
         Ok(restored)
     }
 
-    fn restore_history<'a>(
-        &'a mut self,
-        job: &'a Job,
-    ) -> LocalFuture<'a, Result<Findings, LoopError>> {
-        Box::pin(async {
-            let mut found = Findings::default();
-            let branch = format!("refs/heads/{}", job.start.branch);
-            let repo = self.folder.repo;
-            if self
-                .layers
-                .written_in_git(repo.common_dir(), &branch)
-                .is_some()
-            {
-                found
-                    .flags
-                    .push("the agent committed by itself; its commits are squashed".into());
-            }
-            Ok(found)
-        })
+    async fn restore_history(&mut self, job: &Job) -> Result<Findings, LoopError> {
+        let mut found = Findings::default();
+        let branch = format!("refs/heads/{}", job.start.branch);
+        let repo = self.folder.repo;
+        if self
+            .layers
+            .written_in_git(repo.common_dir(), &branch)
+            .is_some()
+        {
+            found
+                .flags
+                .push("the agent committed by itself; its commits are squashed".into());
+        }
+        Ok(found)
     }
 
     fn restore_git_folder(&mut self) -> Result<Vec<String>, LoopError> {
@@ -398,32 +392,30 @@ impl Workspace for Layered<'_> {
         Ok(Vec::new())
     }
 
-    fn stage<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Staged, LoopError>> {
-        Box::pin(async {
-            let (base, untracked) = start_of(job)?;
-            let root = self.folder.root;
-            let configured = self.folder.config_files.all_paths();
-            let configured = configured.filter_map(|p| Some(p.strip_prefix(root).ok()?.to_owned()));
-            let own: Vec<PathBuf> = self
-                .folder
-                .own_paths
-                .iter()
-                .cloned()
-                .chain(configured)
-                .collect();
-            let spec = StageSpec {
-                base: &base,
-                branch: &job.start.branch,
-                untracked_before: &untracked,
-                own_paths: &own,
-                max_file_bytes: self.folder.policy.max_file_bytes,
-            };
-            if !job.verify_commands().is_empty() {
-                // The layer in which the change is verified begins with what is in the user's folder.
-                self.folder.repo.start_status_beside().await;
-            }
-            self.layers.stage(self.folder.repo, &spec).await
-        })
+    async fn stage(&mut self, job: &Job) -> Result<Staged, LoopError> {
+        let (base, untracked) = start_of(job)?;
+        let root = self.folder.root;
+        let configured = self.folder.config_files.all_paths();
+        let configured = configured.filter_map(|p| Some(p.strip_prefix(root).ok()?.to_owned()));
+        let own: Vec<PathBuf> = self
+            .folder
+            .own_paths
+            .iter()
+            .cloned()
+            .chain(configured)
+            .collect();
+        let spec = StageSpec {
+            base: &base,
+            branch: &job.start.branch,
+            untracked_before: &untracked,
+            own_paths: &own,
+            max_file_bytes: self.folder.policy.max_file_bytes,
+        };
+        if !job.verify_commands().is_empty() {
+            // The layer in which the change is verified begins with what is in the user's folder.
+            self.folder.repo.start_status_beside().await;
+        }
+        self.layers.stage(self.folder.repo, &spec).await
     }
 
     fn changed_file(&self, path: &Path) -> PathBuf {
@@ -437,28 +429,23 @@ impl Workspace for Layered<'_> {
         }
     }
 
-    fn fingerprint(&self) -> LocalFuture<'_, Option<u64>> {
-        Box::pin(async {
-            let mut hash = DefaultHasher::new();
-            let upper = self.layers.upper()?;
-            for entry in self.layers.entries().ok()? {
-                if entry.path.starts_with(crate::dot_ralph::FOLDER) {
-                    continue;
-                }
-                entry.path.hash(&mut hash);
-                let meta = std::fs::symlink_metadata(upper.join(&entry.path)).ok();
-                let stamp = meta.map(|m| (m.size(), m.mtime(), m.mtime_nsec(), m.mode()));
-                stamp.hash(&mut hash);
+    async fn fingerprint(&self) -> Option<u64> {
+        let mut hash = DefaultHasher::new();
+        let upper = self.layers.upper()?;
+        for entry in self.layers.entries().ok()? {
+            if entry.path.starts_with(crate::dot_ralph::FOLDER) {
+                continue;
             }
-            Some(hash.finish())
-        })
+            entry.path.hash(&mut hash);
+            let meta = std::fs::symlink_metadata(upper.join(&entry.path)).ok();
+            let stamp = meta.map(|m| (m.size(), m.mtime(), m.mtime_nsec(), m.mode()));
+            stamp.hash(&mut hash);
+        }
+        Some(hash.finish())
     }
 
-    fn replay<'a>(
-        &'a self,
-        request: &'a ReplayRequest<'a>,
-    ) -> LocalFuture<'a, Result<Replay, GitError>> {
-        Box::pin(self.folder.repo.replay(request))
+    async fn replay(&self, request: &ReplayRequest<'_>) -> Result<Replay, GitError> {
+        self.folder.repo.replay(request).await
     }
 
     fn cache_flags(&self, job: &Job, files: &[ChangedFile]) -> Result<Vec<String>, LoopError> {
@@ -480,56 +467,52 @@ impl Workspace for Layered<'_> {
         })
     }
 
-    fn verify_layer<'a>(
-        &'a self,
-        job: &'a Job,
-        change: &'a AgentChange,
-    ) -> LocalFuture<'a, Result<Option<VerifyLayer>, LoopError>> {
-        Box::pin(async move {
-            let onto = change.onto(&job.start.base_commit);
-            let (base, tree) = (oid(onto)?, oid(&change.tree)?);
-            let own = &self.folder.own_paths;
-            let made = self.layers.of_tree(self.folder.repo, &base, &tree, own);
-            let mut made = made.await?;
-            let caches = self.caches_of_agent(job, &change.files)?;
-            if let Some(upper) = self.layers.upper() {
-                let prefill = self.layers.prefill(&made.layer)?;
-                for path in caches {
-                    let linked = prefill.link_folder(upper, &path);
-                    linked.map_err(|e| file_error("take over", &path, e))?;
-                    made.by_agent = true;
-                }
+    async fn verify_layer(
+        &self,
+        job: &Job,
+        change: &AgentChange,
+    ) -> Result<Option<VerifyLayer>, LoopError> {
+        let onto = change.onto(&job.start.base_commit);
+        let (base, tree) = (oid(onto)?, oid(&change.tree)?);
+        let own = &self.folder.own_paths;
+        let made = self.layers.of_tree(self.folder.repo, &base, &tree, own);
+        let mut made = made.await?;
+        let caches = self.caches_of_agent(job, &change.files)?;
+        if let Some(upper) = self.layers.upper() {
+            let prefill = self.layers.prefill(&made.layer)?;
+            for path in caches {
+                let linked = prefill.link_folder(upper, &path);
+                linked.map_err(|e| file_error("take over", &path, e))?;
+                made.by_agent = true;
             }
-            Ok(Some(made))
-        })
+        }
+        Ok(Some(made))
     }
 
-    fn settle_verified<'a>(
-        &'a mut self,
-        job: &'a Job,
-        change: &'a AgentChange,
+    async fn settle_verified(
+        &mut self,
+        job: &Job,
+        change: &AgentChange,
         verified: VerifyLayer,
-    ) -> LocalFuture<'a, Result<Vec<PathBuf>, LoopError>> {
-        Box::pin(async move {
-            let written = self.written_that_lands(job, change, &verified).await;
-            self.layers.verified = Some(verified);
-            written
-        })
+    ) -> Result<Vec<PathBuf>, LoopError> {
+        let written = self.written_that_lands(job, change, &verified).await;
+        self.layers.verified = Some(verified);
+        written
     }
 
     fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
         self.layers.mounts(layer)
     }
 
-    fn restore_after_commands<'a>(
-        &'a mut self,
-        _job: &'a Job,
-        _progress: &'a str,
-        _candidate: Option<StagedCandidate<'a>>,
-    ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>> {
+    async fn restore_after_commands(
+        &mut self,
+        _job: &Job,
+        _progress: &str,
+        _candidate: Option<StagedCandidate<'_>>,
+    ) -> Result<RestoredAfter, LoopError> {
         // What they wrote is in a layer, and may have filled the disk.
         self.layers.release_reserve();
-        Box::pin(async { Ok(RestoredAfter::default()) })
+        Ok(RestoredAfter::default())
     }
 
     fn edited_untracked(&self, job: &Job) -> Result<Vec<PathBuf>, LoopError> {
@@ -541,26 +524,18 @@ impl Workspace for Layered<'_> {
         Ok(written.map(|entry| entry.path).collect())
     }
 
-    fn hand_over<'a>(
-        &'a mut self,
-        job: &'a Job,
-        attempt: &'a str,
-    ) -> LocalFuture<'a, Result<(), LoopError>> {
-        Box::pin(async {
-            let layer = self.layers.current.take().map(|current| current.layer);
-            self.layers.parked = layer.map(|layer| ParkedLayer {
-                attempt: attempt.to_owned(),
-                base: job.start.base_commit.clone(),
-                layer,
-            });
-            Ok(())
-        })
+    async fn hand_over(&mut self, job: &Job, attempt: &str) -> Result<(), LoopError> {
+        let layer = self.layers.current.take().map(|current| current.layer);
+        self.layers.parked = layer.map(|layer| ParkedLayer {
+            attempt: attempt.to_owned(),
+            base: job.start.base_commit.clone(),
+            layer,
+        });
+        Ok(())
     }
 
-    fn reset<'a>(&'a mut self, _job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {
-        Box::pin(async {
-            self.layers.drop_current();
-            Ok(())
-        })
+    async fn reset(&mut self, _job: &Job) -> Result<(), LoopError> {
+        self.layers.drop_current();
+        Ok(())
     }
 }

@@ -6,14 +6,13 @@
 
 use std::{
     fs::File,
-    future::Future,
     io::{self, Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use async_trait::async_trait;
 use ralph_core::{
     command::{Answer, Command, When},
     escalation::Question,
@@ -165,25 +164,19 @@ impl Drop for Console {
     }
 }
 
+#[async_trait(?Send)]
 impl Human for Console {
-    fn ask<'a>(
-        &'a mut self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = PersonReply> + 'a>> {
+    async fn ask(&mut self, question: &Question) -> PersonReply {
         let (reply, said) = oneshot::channel();
         lock(&self.state).ask(AskedQuestion {
             question: question.clone(),
             reply: Some(reply),
         });
-        let taken_back = TakeBack {
+        let _taken_back = TakeBack {
             state: Arc::clone(&self.state),
             id: question.id,
         };
-        Box::pin(async move {
-            let said = said.await.unwrap_or(PersonReply::Gone);
-            drop(taken_back);
-            said
-        })
+        said.await.unwrap_or(PersonReply::Gone)
     }
 
     fn set_open_questions(&mut self, open: &[Question]) {

@@ -1,8 +1,9 @@
 //! The answers of the person at the terminal: what can be chosen, what a line means, and a person who types
 //! whole lines because nothing on the screen moves.
 
-use std::{future::Future, io, pin::Pin};
+use std::io;
 
+use async_trait::async_trait;
 use ralph_core::{command::Answer, escalation::Question};
 use ralph_engine::human::{Human, PersonReply};
 
@@ -113,12 +114,10 @@ impl Drop for OpenLine {
     }
 }
 
+#[async_trait(?Send)]
 impl Human for LinePerson {
-    fn ask<'a>(
-        &'a mut self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = PersonReply> + 'a>> {
-        Box::pin(async move { self.reply(question).await.unwrap_or(PersonReply::Gone) })
+    async fn ask(&mut self, question: &Question) -> PersonReply {
+        self.reply(question).await.unwrap_or(PersonReply::Gone)
     }
 }
 
