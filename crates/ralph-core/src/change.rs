@@ -37,10 +37,6 @@ impl ChangeSet {
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
-
-    pub fn get(&self, path: &Path) -> Option<&Changed> {
-        self.changes.iter().find(|changed| changed.path == path)
-    }
 }
 
 /// One path that differs. A rename is a deletion and an addition: guessing which belongs to which

@@ -30,8 +30,8 @@ pub use agent::{AgentChoice, CommandConfig, CustomAgent, EnvVars};
 pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_prepare, guess_verify, needs_prepare};
 pub use layer::{
-    ConfigError, ConfigErrors, ConfigFile, ConfigProblem, FlagValue, Given, Layers, NotInForce,
-    Origin, Position, Source,
+    ConfigError, ConfigErrors, ConfigFile, ConfigProblem, FlagValue, Layers, NotInForce, Origin,
+    Position, Source,
 };
 pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};

@@ -149,10 +149,6 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn phase(&self) -> Phase {
-        self.phase
-    }
-
     /// Takes a look in, and says what to do.
     #[must_use]
     pub fn observe(&mut self, seen: &Seen, policy: &MonitorPolicy, now: Timestamp) -> Act {
@@ -317,16 +313,6 @@ pub enum Sight {
     Gone,
     /// The journal says that it is over.
     Ended,
-}
-
-impl Sight {
-    pub const ALL: [Self; 5] = [
-        Self::Well,
-        Self::Asking,
-        Self::Hangs,
-        Self::Gone,
-        Self::Ended,
-    ];
 }
 
 named! {

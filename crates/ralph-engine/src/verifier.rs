@@ -102,9 +102,6 @@ impl Default for TailCaps {
 #[derive(Debug)]
 pub enum VerifyEvent<'a> {
     Started {
-        /// From 0.
-        index: usize,
-        total: usize,
         command: &'a VerifyCommand,
     },
     /// It still runs. Has the last line of its output now and then, if there is a new one.
@@ -113,8 +110,6 @@ pub enum VerifyEvent<'a> {
         line: Option<String>,
     },
     Finished {
-        index: usize,
-        total: usize,
         report: &'a VerifyCommandReport,
     },
 }
@@ -128,14 +123,9 @@ pub async fn run_commands(
     cancel: impl Future<Output = ()>,
 ) -> VerifyReport {
     let mut cancel = pin!(cancel);
-    let total = commands.len();
     let mut report = VerifyReport::default();
-    for (index, command) in commands.iter().enumerate() {
-        on_event(VerifyEvent::Started {
-            index,
-            total,
-            command,
-        });
+    for command in commands {
+        on_event(VerifyEvent::Started { command });
         let line = format!("$ {command}\n");
         log.push(context.redaction.hide(&line).as_bytes());
         let ran = tokio::select! {
@@ -149,11 +139,7 @@ pub async fn run_commands(
             break;
         };
         log.push(format!("[{}]\n", ran.outcome).as_bytes());
-        on_event(VerifyEvent::Finished {
-            index,
-            total,
-            report: &ran,
-        });
+        on_event(VerifyEvent::Finished { report: &ran });
         report.commands.push(ran);
     }
     report
@@ -166,7 +152,7 @@ async fn run_command(
     on_event: &mut dyn FnMut(VerifyEvent<'_>),
 ) -> VerifyCommandReport {
     let began = Instant::now();
-    let mut window = Tail::new(usize::MAX, SIGNATURE_WINDOW);
+    let mut window = Tail::new(SIGNATURE_WINDOW);
     let mut tests = TestCounter::default();
     let reports = context
         .written

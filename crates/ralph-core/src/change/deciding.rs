@@ -66,11 +66,6 @@ impl DecidingFiles {
         let named = |names: &[&str]| names.iter().any(|name| name_matches(name, path));
         !is_data && (named(UNIVERSAL) || self.present.iter().any(|one| named(one.files)))
     }
-
-    /// The files that the commands lead to, beside those that decide by their names.
-    pub fn derived(&self) -> impl Iterator<Item = &Path> {
-        self.derived.iter().map(PathBuf::as_path)
-    }
 }
 
 #[cfg(test)]

@@ -32,19 +32,9 @@ pub struct ConfigFile {
 pub struct FlagValue {
     /// The key's dotted path, such as `loop.max_iterations`.
     pub key: String,
-    pub value: Given,
+    pub value: Value,
     /// The flag as a person types it, such as `--max-iterations`.
     pub flag: String,
-}
-
-/// A value as a flag has it.
-#[derive(Debug, Clone)]
-pub enum Given {
-    /// A value that the command line has parsed.
-    Json(Value),
-    /// A text, to be read as one from the environment is: as it stands for a key that is a text,
-    /// as YAML for any other.
-    Text(String),
 }
 
 /// Where an effective value came from.

@@ -11,7 +11,7 @@ use super::{
     Config,
     check::{Findings, Setting, read_layer},
     layer::{
-        ConfigError, ConfigErrors, ConfigFile, ConfigProblem, FlagValue, Given, Layers, NotInForce,
+        ConfigError, ConfigErrors, ConfigFile, ConfigProblem, FlagValue, Layers, NotInForce,
         Origin, Position, Source, not_in_force,
     },
     node::{ConfigNode, ConfigNodeKind, parse_yaml},
@@ -106,24 +106,8 @@ impl Merge {
 
     fn flag(&mut self, flag: &FlagValue) {
         let place = Source::Flag(flag.flag.clone());
-        let path = KeyPath::dotted(&flag.key);
-        let node = match &flag.value {
-            Given::Json(value) => ConfigNode::from_json(value),
-            Given::Text(text) => {
-                let keys = schema::all_keys();
-                let schema = keys.iter().find(|key| key.path == path);
-                // A key that is not there is reported below, like any other.
-                let schema = schema.map_or(&Value::Null, |key| key.schema);
-                match read_text(schema, text) {
-                    Ok(node) => node,
-                    Err(problem) => {
-                        let at = None;
-                        return self.errors.push(ConfigError { place, at, problem });
-                    }
-                }
-            }
-        };
-        self.layer(&nest(&path, node), &place);
+        let node = ConfigNode::from_json(&flag.value);
+        self.layer(&nest(&KeyPath::dotted(&flag.key), node), &place);
     }
 
     fn layer(&mut self, node: &ConfigNode, place: &Source) {
@@ -341,7 +325,7 @@ pub fn may_set_key(name: &str) -> bool {
 }
 
 /// Reads a text for a key: as it stands if the key is a text, as YAML if not.
-pub(super) fn read_text(schema: &Value, text: &str) -> Result<ConfigNode, ConfigProblem> {
+fn read_text(schema: &Value, text: &str) -> Result<ConfigNode, ConfigProblem> {
     if schema::takes_text(schema) {
         return Ok(ConfigNode::unplaced(ConfigNodeKind::Text(text.to_owned())));
     }

@@ -24,6 +24,14 @@ fn policy(restarting: Restarting) -> MonitorPolicy {
     }
 }
 
+const SIGHTS: [Sight; 5] = [
+    Sight::Well,
+    Sight::Asking,
+    Sight::Hangs,
+    Sight::Gone,
+    Sight::Ended,
+];
+
 fn seen(sight: Sight) -> Seen {
     Seen {
         sight,
@@ -66,7 +74,7 @@ fn every_phase_and_sight_has_its_answer() {
         (o, [(w, back), (p, pass), (a10, ask), (l, none), (o, none)]),
     ];
     for (phase, answers) in table {
-        for (sight, expected) in Sight::ALL.into_iter().zip(answers) {
+        for (sight, expected) in SIGHTS.into_iter().zip(answers) {
             let got = phase.step(&seen(sight), &policy(Restarting::Never), at(10));
             assert_eq!(got, expected, "{phase:?} and {sight:?}");
         }

@@ -81,7 +81,7 @@ struct PlainText {
 impl PlainText {
     fn new() -> Self {
         Self {
-            output: Tail::new(usize::MAX, FINAL_MESSAGE_BYTES),
+            output: Tail::new(FINAL_MESSAGE_BYTES),
         }
     }
 }

@@ -8,13 +8,12 @@ use super::Dialect;
 use crate::process::{CappedLog, LineReader, OutputPipe, Tail};
 
 /// Of what an agent writes to stderr, the end is kept for an error message.
-const STDERR_LINES: usize = 40;
 const STDERR_BYTES: usize = 8 * 1024;
 /// The mark before each line of stderr in the log of a run.
 pub(crate) const STDERR_MARK: &[u8] = b"[stderr] ";
 
 pub(crate) fn stderr_tail() -> Tail {
-    Tail::new(STDERR_LINES, STDERR_BYTES)
+    Tail::new(STDERR_BYTES)
 }
 
 /// Whole lines; `None` at the end, and where reading fails.

@@ -35,11 +35,6 @@ pub struct GitEnvironment {
 }
 
 impl GitEnvironment {
-    /// That of this process, as it stands now.
-    pub fn capture() -> Self {
-        Self::from_vars(std::env::vars_os())
-    }
-
     pub fn from_vars(vars: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut kept = Vec::new();
         let mut settings = Vec::new();

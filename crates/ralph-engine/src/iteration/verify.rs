@@ -265,7 +265,7 @@ pub(crate) async fn run_verify_commands(
     let files_log = files.shown_text();
     let mut on_event = |event: VerifyEvent<'_>| {
         let event = match event {
-            VerifyEvent::Started { command, .. } => Event::VerifyStarted {
+            VerifyEvent::Started { command } => Event::VerifyStarted {
                 command: command.to_string(),
             },
             VerifyEvent::Running { line: None, .. } => {
@@ -281,7 +281,7 @@ pub(crate) async fn run_verify_commands(
                 command: command.to_string(),
                 line,
             },
-            VerifyEvent::Finished { report, .. } => Event::VerifyEnded {
+            VerifyEvent::Finished { report } => Event::VerifyEnded {
                 command: report.command.to_string(),
                 passed: report.passed() && !lost_alone(run, report),
                 tail: if report.passed() {

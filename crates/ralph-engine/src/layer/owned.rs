@@ -65,8 +65,6 @@ pub struct LayerFolder {
 pub enum LayerError {
     #[error("cannot make a layer over {}: {source}", path.display())]
     Make { path: PathBuf, source: io::Error },
-    #[error("cannot delete the layer {}: {source}", path.display())]
-    Remove { path: PathBuf, source: io::Error },
 }
 
 /// The result of a sweep.
@@ -232,14 +230,6 @@ impl Layer {
             plan = plan.bind(&alias, &alias, BindAccess::ReadOnly);
         }
         Ok(plan.cover(&self.place))
-    }
-
-    /// Deletes it, and says what could not be deleted. Dropping it does the same in silence.
-    pub fn remove(mut self) -> Result<(), LayerError> {
-        self.owned.remove().map_err(|source| LayerError::Remove {
-            path: self.owned.path.clone(),
-            source,
-        })
     }
 }
 

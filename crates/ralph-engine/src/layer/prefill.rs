@@ -81,12 +81,6 @@ impl Prefill {
         Ok(())
     }
 
-    pub fn symlink(&self, path: &Path, target: &Path) -> io::Result<()> {
-        let (folder, name) = self.make_room(path)?;
-        symlinkat(target, &folder, name)?;
-        self.take_owner(&folder, name, path)
-    }
-
     /// Hides the lower's entry of this name.
     pub fn whiteout(&self, path: &Path) -> io::Result<()> {
         let (folder, name) = self.make_room(path)?;

@@ -3,12 +3,12 @@
 //! Reads what an agent made: follows no symbolic link, opens nothing but folders and plain files, and
 //! trusts no name. Never looks at the lower folder.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fgetxattr, openat, statat};
@@ -260,18 +260,6 @@ impl UpperFolder {
         }
     }
 
-    /// Reads where a symbolic link that it holds leads.
-    pub fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
-        let (folder, name) = (path.parent(), path.file_name());
-        let (Some(folder), Some(name)) = (folder, name) else {
-            return Err(io::Error::from(io::ErrorKind::InvalidInput));
-        };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let folder = open_beneath(self.root.as_fd(), folder, flags)?;
-        let target = rustix::fs::readlinkat(&folder, name, Vec::new())?;
-        Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
-    }
-
     /// Measures it, also while a program writes to it.
     pub fn usage(&self) -> io::Result<UpperUsage> {
         let mut usage = UpperUsage::default();
@@ -333,19 +321,6 @@ impl UpperFolder {
         openat(folder, name, flags, Mode::empty())
             .is_ok_and(|file| matches!(self.attribute(&file, "whiteout"), Ok(Some(_))))
     }
-}
-
-/// Maps each folder that was renamed to its old path: what a caller needs to find the lower's content.
-pub fn renamed_folders(entries: &[UpperEntry]) -> HashMap<&Path, &Path> {
-    entries
-        .iter()
-        .filter_map(|entry| match &entry.kind {
-            UpperKind::Folder {
-                lower: Some(lower), ..
-            } if *lower != entry.path => Some((entry.path.as_path(), lower.as_path())),
-            _ => None,
-        })
-        .collect()
 }
 
 /// The full name of an attribute of overlays.

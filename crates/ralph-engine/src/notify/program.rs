@@ -80,7 +80,7 @@ impl Program {
         };
         let program = spec.program.to_string_lossy().into_owned();
         let mut running = spawn(&spec, self.containment)?;
-        let mut tail = Tail::new(usize::MAX, SAID_BYTES);
+        let mut tail = Tail::new(SAID_BYTES);
         let mut take = |bytes: &[u8]| tail.push(bytes);
         let how = match running.finish_within(self.timeout, &mut take).await {
             Some(Ok(Ended::Code(0))) => {

@@ -157,11 +157,6 @@ pub enum SandboxNetwork {
     Own { doors: Vec<SocketAddrV4> },
 }
 
-impl SandboxNetwork {
-    /// A loopback interface of its own, and no way out.
-    pub const OFF: Self = Self::Own { doors: Vec::new() };
-}
-
 /// Another user of the machine, as which a program of root's runs: one that owns nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SandboxIdentity {

@@ -1,23 +1,19 @@
-//! The last lines of a stream, for prompts and reports. Never holds more than its cap.
+//! The end of a stream, for prompts and reports. Never holds more than its cap.
 
 use std::collections::VecDeque;
-
-use ralph_core::verify::trim_tail_of;
 
 /// Keeps the end of what is pushed.
 #[derive(Debug, Clone)]
 pub struct Tail {
     bytes: VecDeque<u8>,
-    max_lines: usize,
     max_bytes: usize,
     dropped: u64,
 }
 
 impl Tail {
-    pub fn new(max_lines: usize, max_bytes: usize) -> Self {
+    pub fn new(max_bytes: usize) -> Self {
         Self {
             bytes: VecDeque::new(),
-            max_lines,
             max_bytes,
             dropped: 0,
         }
@@ -41,11 +37,6 @@ impl Tail {
         let (front, back) = self.bytes.as_slices();
         String::from_utf8_lossy(&[front, back].concat()).into_owned()
     }
-
-    /// The end of the text within the caps, cut at a line, with a note of what is missing.
-    pub fn render(&self) -> String {
-        trim_tail_of(&self.text(), self.max_lines, self.max_bytes, self.dropped)
-    }
 }
 
 #[cfg(test)]
@@ -54,7 +45,7 @@ mod tests {
 
     #[test]
     fn keeps_the_last_bytes_only() {
-        let mut tail = Tail::new(100, 8);
+        let mut tail = Tail::new(8);
         tail.push(b"one\n");
         tail.push(b"two\n");
         tail.push(b"three\n");
@@ -67,7 +58,7 @@ mod tests {
 
     #[test]
     fn shows_bad_utf8_as_replacement_characters() {
-        let mut tail = Tail::new(10, 100);
+        let mut tail = Tail::new(100);
         tail.push(b"a\xffb");
         assert_eq!(tail.text(), "a\u{fffd}b");
     }

@@ -25,7 +25,7 @@ use crate::{
 /// The time that podman may take to answer a question.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The most lines and bytes of an answer that are kept.
-const LONGEST_ANSWER: (usize, usize) = (20, 4_096);
+const LONGEST_ANSWER: usize = 4_096;
 
 /// Settings of podman's own. Nothing of the person's is added to what ralph asks for.
 const SETTINGS: &str = "[engine]\nlock_type = \"file\"\nevents_logger = \"none\"\n\
@@ -302,7 +302,7 @@ pub(super) async fn answer_within(
     patience: Duration,
 ) -> Result<String, String> {
     let mut running = spawn(spec, containment).map_err(|error| error.to_string())?;
-    let mut said = Tail::new(LONGEST_ANSWER.0, LONGEST_ANSWER.1);
+    let mut said = Tail::new(LONGEST_ANSWER);
     let ended = running
         .finish_within(patience, &mut |bytes| said.push(bytes))
         .await;

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ralph_core::config::{FlagValue, Given, Origin, guess_verify};
+use ralph_core::config::{FlagValue, Origin, guess_verify};
 use tempfile::TempDir;
 
 use super::{
@@ -123,7 +123,7 @@ fn the_files_the_environment_and_the_flags_are_read_in_order() {
         config_file: None,
         flags: vec![FlagValue {
             key: "loop.max_iterations".into(),
-            value: Given::Text("14".into()),
+            value: 14.into(),
             flag: "--max-iterations".into(),
         }],
     };

@@ -66,7 +66,16 @@ async fn sees_added_changed_and_deleted_files_and_stores_them() {
     let staged = stage(&repo, &base).await;
     assert_eq!(told(&staged), ["+ new/b", "- gone", "~ a"]);
     assert_eq!(tree(&test, &staged), ["README.md", "a", "new/b"]);
-    assert_eq!(staged.change.get(Path::new("new/b")).unwrap().size, 2);
+    assert_eq!(
+        staged
+            .change
+            .changes
+            .iter()
+            .find(|c| c.path == Path::new("new/b"))
+            .unwrap()
+            .size,
+        2
+    );
     // Nothing that a person can see has changed.
     assert_eq!(test.status(), [" M a", " D gone", "?? new/b"]);
 }

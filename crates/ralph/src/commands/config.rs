@@ -5,8 +5,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use ralph_core::config::{
-    FlagValue, Given, KeyPath, Layers, Resolved, Row, effective, render_effective_yaml, resolve,
-    schema,
+    FlagValue, KeyPath, Layers, Resolved, Row, effective, render_effective_yaml, resolve, schema,
 };
 use serde_json::json;
 
@@ -72,7 +71,7 @@ fn chosen(resolved: &Resolved, key: Option<&str>) -> Result<Vec<Row>, CommandErr
 fn unknown(key: &str) -> CommandError {
     let flag = FlagValue {
         key: key.to_owned(),
-        value: Given::Json(serde_json::Value::Null),
+        value: serde_json::Value::Null,
         flag: "KEY".into(),
     };
     let layers = Layers {

@@ -33,7 +33,8 @@ fn shop(commands: &[&str], files: &[(&'static str, &'static str)]) -> DecidingFi
 fn derived(commands: &[&str], files: &[(&'static str, &'static str)]) -> Vec<String> {
     let found = shop(commands, files);
     found
-        .derived()
+        .derived
+        .iter()
         .map(|path| path.display().to_string())
         .collect()
 }

@@ -9,12 +9,12 @@ use super::{SEED_EXAMPLE, env, file, project};
 use crate::config::resolve::env_name;
 use crate::config::schema::all_keys;
 use crate::config::{
-    AgentChoice, CommitType, Config, FlagValue, Given, KeyPath, KnownFailures, Layers, Origin,
+    AgentChoice, CommitType, Config, FlagValue, KeyPath, KnownFailures, Layers, Origin,
     PermissionMode, SandboxMode, resolve,
 };
 use crate::task::VerifyCommand;
 
-fn flag(key: &str, value: Given, flag: &str) -> FlagValue {
+fn flag(key: &str, value: Value, flag: &str) -> FlagValue {
     FlagValue {
         key: key.to_owned(),
         value,
@@ -173,11 +173,7 @@ fn each_layer_wins_over_those_below_it() {
         ("MAX_ITERATIONS", "13"),
     ]);
     expect(&layers, 14, from_env("RALPH_LOOP_MAX_ITERATIONS"));
-    let flags = flag(
-        "loop.max_iterations",
-        Given::Json(json!(15)),
-        "--max-iterations",
-    );
+    let flags = flag("loop.max_iterations", json!(15), "--max-iterations");
     layers.flags = vec![flags];
     expect(
         &layers,
@@ -319,24 +315,16 @@ fn a_misspelt_variable_is_noted_and_a_foreign_one_is_not() {
 }
 
 #[test]
-fn a_flag_can_hand_in_text_that_is_read_like_a_variable() {
+fn of_two_flags_for_a_key_the_later_one_wins() {
     let resolved = resolve(&Layers {
         flags: vec![
-            flag("claude.model", Given::Text("true".into()), "--model"),
-            flag("claude.args", Given::Text("[a, b]".into()), "--set"),
-            flag("loop.max_attempts", Given::Text("4".into()), "--set"),
-            flag("loop.max_attempts", Given::Text("5".into()), "--set"),
+            flag("loop.max_attempts", json!(4), "--max-attempts"),
+            flag("loop.max_attempts", json!(5), "--max-attempts"),
         ],
         ..Layers::default()
     })
     .unwrap();
-    assert_eq!(resolved.config.claude.model.as_deref(), Some("true"));
-    assert_eq!(resolved.config.claude.args, ["a", "b"]);
-    assert_eq!(
-        resolved.config.loop_.max_attempts.get(),
-        5,
-        "the later flag wins"
-    );
+    assert_eq!(resolved.config.loop_.max_attempts.get(), 5);
 }
 
 #[test]

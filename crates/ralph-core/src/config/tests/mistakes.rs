@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{env, file, mistakes};
-use crate::config::{ConfigProblem, FlagValue, Given, Layers, resolve};
+use crate::config::{ConfigProblem, FlagValue, Layers, resolve};
 
 #[test]
 fn an_unknown_key_comes_with_its_place_and_the_likely_one() {
@@ -108,12 +108,12 @@ fn every_mistake_of_every_layer_is_reported() {
         flags: vec![
             FlagValue {
                 key: "loop.max_minutes".into(),
-                value: Given::Json(json!(0)),
+                value: json!(0),
                 flag: "--max-minutes".into(),
             },
             FlagValue {
                 key: "loop.max_minuts".into(),
-                value: Given::Text("5".into()),
+                value: json!(5),
                 flag: "--set".into(),
             },
         ],

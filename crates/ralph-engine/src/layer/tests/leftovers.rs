@@ -82,7 +82,7 @@ as_root_and_as_user! {
         let swept = sweep(&place, &|_| false).unwrap();
         assert_eq!(swept, SweepReport { removed: 1, in_use: 1, failed: Vec::new() });
         assert!(own.path().exists());
-        own.remove().unwrap();
+        drop(own);
         assert_eq!(names(&place), Vec::<String>::new());
         assert!(!ground.repo.join("written").exists());
         assert_eq!(sweep(&ground.dir.join("nowhere"), &|_| false).unwrap(), SweepReport::default());

@@ -1,6 +1,6 @@
 //! Makes the agent that the configuration names.
 
-use ralph_core::config::{AgentChoice, Config, FlagValue, Given, OnUsageLimit};
+use ralph_core::config::{AgentChoice, Config, FlagValue, OnUsageLimit};
 use ralph_engine::{
     agent::{
         Agent, AgentSetup, CommandAgent, CommandCheck, CommandGuard, ScriptAgent, find_kind,
@@ -15,7 +15,7 @@ use crate::{error::CommandError, project::Project};
 pub(crate) fn chosen(agent: Option<&String>) -> Vec<FlagValue> {
     let agent = agent.map(|agent| FlagValue {
         key: "agent".into(),
-        value: Given::Json(agent.clone().into()),
+        value: agent.clone().into(),
         flag: "--agent".into(),
     });
     agent.into_iter().collect()

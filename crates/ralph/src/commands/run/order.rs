@@ -3,7 +3,7 @@
 use std::{num::NonZeroU32, path::PathBuf};
 
 use ralph_core::{
-    config::{Config, FlagValue, Given, OnMaxAttempts, Origin},
+    config::{Config, FlagValue, OnMaxAttempts, Origin},
     goal::Goal,
     termination::Span,
 };
@@ -173,7 +173,7 @@ impl Order {
         let set = said.into_iter().filter_map(|(key, flag, value)| {
             Some(FlagValue {
                 key: key.into(),
-                value: Given::Json(value?),
+                value: value?,
                 flag: flag.into(),
             })
         });
