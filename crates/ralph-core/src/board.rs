@@ -39,7 +39,7 @@ use crate::{
     signal::Escalation,
     task::{
         Status, Task, TaskId,
-        graph::{Flaw, Graph, Node},
+        graph::{Flaw, Graph, Node, suggestion},
         retitled::{Retitled, retitled},
     },
 };
@@ -63,14 +63,10 @@ pub struct Board {
 
 /// An id that no task has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no task {id}{}", hint(.did_you_mean.as_ref()))]
+#[error("there is no task {id}{}", suggestion(.did_you_mean.as_ref()))]
 pub struct UnknownTask {
     pub id: TaskId,
     pub did_you_mean: Option<TaskId>,
-}
-
-fn hint(id: Option<&TaskId>) -> String {
-    id.map_or_else(String::new, |id| format!("; did you mean {id}?"))
 }
 
 /// A task that has had all its attempts.

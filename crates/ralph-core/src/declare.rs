@@ -2,6 +2,7 @@
 
 /// Declares an enum with a word for each variant: the one that is written to files, shown to people
 /// and read back.
+#[macro_export]
 macro_rules! named {
     (
         $(#[$attr:meta])*

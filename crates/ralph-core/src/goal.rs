@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::signal::Signals;
+use crate::{sanitize::fold, signal::Signals};
 
 /// A goal may be this long.
 const MOST_BYTES: usize = 32 * 1024;
@@ -62,7 +62,7 @@ impl Goal {
     /// The beginning, on one line.
     pub fn title(&self) -> String {
         let line = self.text.lines().next().unwrap_or_default();
-        let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = fold(line);
         if words.chars().count() <= TITLE_CHARS {
             return words;
         }
@@ -98,7 +98,7 @@ impl Promise {
     pub const DEFAULT: &str = "DONE";
 
     pub fn parse(text: &str) -> Result<Self, BadGoal> {
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = fold(text);
         // These would end the tag, the template or the line that it stands in.
         let bad = |c: &char| matches!(c, '<' | '>' | '{' | '}' | '`' | '"') || c.is_control();
         if let Some(c) = words.chars().find(bad) {

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     record::{IterationRecord, VerificationRecord},
+    sanitize::fold,
     signal::{Escalation, EscalationKind},
     verdict::Verdict,
 };
@@ -490,9 +491,9 @@ struct Side {
 impl Side {
     fn take(&mut self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
-        let words: Vec<&str> = text.split_whitespace().collect();
-        if !words.is_empty() {
-            self.lines.push(words.join(" "));
+        let line = fold(&text);
+        if !line.is_empty() {
+            self.lines.push(line);
         }
     }
 

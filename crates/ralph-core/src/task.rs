@@ -96,6 +96,11 @@ impl Status {
     pub fn is_workable(self) -> bool {
         matches!(self, Self::Open | Self::InProgress)
     }
+
+    /// A task that no agent is given until a person has done something about it.
+    pub fn is_stuck(self) -> bool {
+        matches!(self, Self::Blocked | Self::Failed | Self::Skipped)
+    }
 }
 
 /// A command that proves something: an argv list, or a line for the shell.

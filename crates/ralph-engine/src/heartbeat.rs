@@ -15,6 +15,7 @@ use ralph_core::{
     breaker::BreakerState,
     health::{HealthReport, HealthState},
     id::LoopId,
+    named,
 };
 use tokio::task::AbortHandle;
 
@@ -32,25 +33,14 @@ const AT_LEAST: Duration = Duration::from_secs(5);
 /// A change of activity is written at once unless something else was, so long ago at most.
 const QUICK: Duration = Duration::from_millis(100);
 
-/// The activity of a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LoopActivity {
-    Agent,
-    Verify,
-    Wait,
-    Pause,
-    Between,
-}
-
-impl LoopActivity {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Verify => "verify",
-            Self::Wait => "wait",
-            Self::Pause => "pause",
-            Self::Between => "between",
-        }
+named! {
+    /// The activity of a loop.
+    pub(crate) enum LoopActivity {
+        Agent = "agent",
+        Verify = "verify",
+        Wait = "wait",
+        Pause = "pause",
+        Between = "between",
     }
 }
 

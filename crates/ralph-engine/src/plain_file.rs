@@ -51,6 +51,14 @@ pub fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
+/// Tells whether nothing is at a path, as its folder is none or not there.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
 /// Writes a file as a whole, in the place of whatever is there.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     make_room(path)?;

@@ -57,11 +57,6 @@ impl Graph {
             .map(|node| self.task(node))
     }
 
-    pub fn parent(&self, id: &TaskId) -> Option<&Task> {
-        let node = self.shape.node(id)?;
-        self.shape.parent(node).map(|parent| self.task(parent))
-    }
-
     /// The containers around a task, nearest first.
     pub fn ancestors(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
         let first = self.shape.node(id).and_then(|node| self.shape.parent(node));
@@ -198,7 +193,8 @@ impl Problem {
     }
 }
 
-fn suggestion(id: Option<&TaskId>) -> String {
+/// The end of a message about an id that no task has.
+pub(crate) fn suggestion(id: Option<&TaskId>) -> String {
     id.map_or_else(String::new, |id| format!("; did you mean {id}?"))
 }
 

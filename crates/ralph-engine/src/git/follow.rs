@@ -19,6 +19,7 @@ use super::object::ObjectKind;
 use super::rewind::{How, MovedPath};
 use super::{GitError, Oid, Repo};
 use crate::owner::{Owner, make_folders};
+use crate::plain_file;
 
 /// The bytes of one file of a tree, as they stand in a working tree.
 #[derive(Debug, PartialEq, Eq)]
@@ -345,7 +346,7 @@ fn read(path: &Path) -> Result<Option<Stands>, GitError> {
 fn stands(path: &Path) -> io::Result<Option<Stands>> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
-        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) if plain_file::is_absence(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
     if meta.is_symlink() {
@@ -355,16 +356,9 @@ fn stands(path: &Path) -> io::Result<Option<Stands>> {
         return Ok(None);
     }
     Ok(Some(Stands::File {
-        bytes: crate::plain_file::read(path)?,
+        bytes: plain_file::read(path)?,
         executable: meta.permissions().mode() & 0o100 != 0,
     }))
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 fn remove_empty_folders(root: &Path, path: &Path) {

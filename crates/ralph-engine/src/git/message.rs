@@ -2,7 +2,7 @@
 //!
 //! Text of a task goes in as text: it can neither end the subject nor forge a trailer.
 
-use std::fmt;
+use ralph_core::named;
 
 /// The longest subject that common tools show whole.
 const SUBJECT_CHARS: usize = 100;
@@ -10,20 +10,11 @@ const SUBJECT_CHARS: usize = 100;
 const BODY_CHARS: usize = 8_000;
 const SLUG_CHARS: usize = 50;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommitKind {
-    Feat,
-    Fix,
-    Chore,
-}
-
-impl fmt::Display for CommitKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Feat => "feat",
-            Self::Fix => "fix",
-            Self::Chore => "chore",
-        })
+named! {
+    pub enum CommitKind {
+        Feat = "feat",
+        Fix = "fix",
+        Chore = "chore",
     }
 }
 

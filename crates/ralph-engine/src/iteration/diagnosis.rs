@@ -53,11 +53,7 @@ pub(crate) fn prepare_diagnosis(root: &Path, task: &TaskId) -> Result<(), LoopEr
             std::fs::remove_file(&folder)?;
         }
         std::fs::create_dir_all(&folder)?;
-        plain_file::make_room(&path)?;
-        match std::fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        }
+        plain_file::remove(&path)
     };
     prepare().map_err(|e| file_error("make room for", &path, e))
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use ralph_core::{
     command::{Command, CommandReport, When},
-    task::{Status, Task, TaskId, format::Change},
+    task::{Task, TaskId, format::Change},
 };
 
 use super::{Board, LoopError};
@@ -302,8 +302,4 @@ fn with_line(notes: Option<&str>, line: &str) -> String {
         Some(notes) => format!("{notes}\n{line}"),
         None => line.to_owned(),
     }
-}
-
-fn is_stuck(status: Status) -> bool {
-    matches!(status, Status::Blocked | Status::Failed | Status::Skipped)
 }

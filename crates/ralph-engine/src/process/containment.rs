@@ -5,22 +5,25 @@
 use std::io;
 use std::str::FromStr;
 
+use ralph_core::named;
+
 use super::platform;
 
-/// The way in which a tree is kept from outliving its run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Containment {
-    /// A PID and a mount namespace, made with privileges.
-    PidNamespace,
-    /// The same within a user namespace that maps only the user's own uid and gid. Files of others
-    /// are shown as `nobody` there, and setuid programs such as `sudo` do not work.
-    UserNamespace,
-    /// A keeper that adopts orphans, and kills and reaps until none is left. The tree can see ralph
-    /// and, being the same user, could kill the keeper.
-    Subreaper,
-    /// A process group, which every Unix has. What leaves the group outlives the run, and all of it
-    /// outlives a ralph that is killed.
-    ProcessGroup,
+named! {
+    /// The way in which a tree is kept from outliving its run; the strongest stands first.
+    pub enum Containment {
+        /// A PID and a mount namespace, made with privileges.
+        PidNamespace = "pid-namespace",
+        /// The same within a user namespace that maps only the user's own uid and gid. Files of others
+        /// are shown as `nobody` there, and setuid programs such as `sudo` do not work.
+        UserNamespace = "user-namespace",
+        /// A keeper that adopts orphans, and kills and reaps until none is left. The tree can see ralph
+        /// and, being the same user, could kill the keeper.
+        Subreaper = "subreaper",
+        /// A process group, which every Unix has. What leaves the group outlives the run, and all of it
+        /// outlives a ralph that is killed.
+        ProcessGroup = "process-group",
+    }
 }
 
 /// The containment that is used and why, for `doctor` and the log.
@@ -49,14 +52,6 @@ impl Containment {
         }
     }
 
-    /// Strongest first.
-    pub const ALL: [Self; 4] = [
-        Self::PidNamespace,
-        Self::UserNamespace,
-        Self::Subreaper,
-        Self::ProcessGroup,
-    ];
-
     /// Finds the strongest containment that works here, by really trying it.
     pub fn detect(forced: Option<Self>) -> Detection {
         if let Some(containment) = forced {
@@ -72,15 +67,6 @@ impl Containment {
     /// Tries this containment with a child that does nothing.
     pub fn probe(self) -> io::Result<()> {
         platform::probe(self)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PidNamespace => "pid-namespace",
-            Self::UserNamespace => "user-namespace",
-            Self::Subreaper => "subreaper",
-            Self::ProcessGroup => "process-group",
-        }
     }
 
     pub(super) fn because(self, why: &str) -> Detection {
@@ -135,22 +121,13 @@ fn lacking_sentence(lacks: &[PlatformLack]) -> Option<String> {
     })
 }
 
-impl std::fmt::Display for Containment {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl FromStr for Containment {
     type Err = UnknownContainment;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|c| c.as_str() == name)
-            .ok_or_else(|| UnknownContainment {
-                name: name.to_owned(),
-            })
+        Self::from_word(name).ok_or_else(|| UnknownContainment {
+            name: name.to_owned(),
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::config::{ConfigFile, ProjectFiles, may_set_key, split_password};
 
 use super::SettingsError;
+use crate::plain_file;
 use crate::process::is_placeholder;
 
 /// The one variable that may hold a password besides what it sets.
@@ -31,7 +32,7 @@ pub(super) fn read_config_in(folder: &Path) -> Result<Option<ConfigFile>, Settin
     let is_there = |path: &Path| match std::fs::symlink_metadata(path) {
         // While programs run in the person's own folder, it keeps them from making one.
         Ok(_) => Ok(!is_placeholder(path)),
-        Err(error) if is_absence(&error) => Ok(false),
+        Err(error) if plain_file::is_absence(&error) => Ok(false),
         Err(source) => Err(SettingsError::Read {
             path: path.to_owned(),
             source,
@@ -43,13 +44,6 @@ pub(super) fn read_config_in(folder: &Path) -> Result<Option<ConfigFile>, Settin
         (false, true) => read_config(&other).map(Some),
         (true, true) => Err(SettingsError::Twice { one, other }),
     }
-}
-
-fn is_absence(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 /// Reads a configuration file that must be there.

@@ -11,6 +11,7 @@ use std::{
 use ralph_core::{
     board::Board,
     config::TasksConfig,
+    named,
     task::{
         format::{self, FormatError},
         graph::Graph,
@@ -27,19 +28,20 @@ pub struct FoundSource {
     pub by: FoundBy,
 }
 
-/// The reason why a source is the one to use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FoundBy {
-    /// A person named it now.
-    Named,
-    /// The configuration names it.
-    Configured,
-    /// A person chose it before.
-    Chosen,
-    /// It is the only one there is.
-    Alone,
-    /// It belongs to what is run: a project, a goal, a loop that goes on.
-    Given,
+named! {
+    /// The reason why a source is the one to use.
+    pub enum FoundBy {
+        /// A person named it now.
+        Named = "named",
+        /// The configuration names it.
+        Configured = "configured",
+        /// A person chose it before.
+        Chosen = "chosen",
+        /// It is the only one there is.
+        Alone = "found",
+        /// It belongs to what is run: a project, a goal, a loop that goes on.
+        Given = "given",
+    }
 }
 
 /// A place to look for the source.

@@ -77,10 +77,6 @@ fn word(status: Status) -> &'static str {
     }
 }
 
-fn is_stuck(status: Status) -> bool {
-    matches!(status, Status::Blocked | Status::Failed | Status::Skipped)
-}
-
 fn read_status(said: &StatusMembers<'_, '_>) -> FormatResult<Status> {
     let is = |field| said.flag(field).map(|flag| flag.unwrap_or(false));
     let (blocked, failed) = (is(Field::Blocked)?, is(Field::Failed)?);
@@ -104,11 +100,11 @@ fn write_status(
     words: &FileWords<'_>,
 ) -> FormatResult<Vec<Put>> {
     let mut puts = Vec::new();
-    let coarse = if is_stuck(to) { Status::Blocked } else { to };
+    let coarse = if to.is_stuck() { Status::Blocked } else { to };
     if said.word.unwrap_or(Status::Open) != coarse {
         puts.push(said.word_put(coarse, words));
     }
-    puts.extend(said.named_flag_put(Field::Blocked, "blocked", is_stuck(to))?);
+    puts.extend(said.named_flag_put(Field::Blocked, "blocked", to.is_stuck())?);
     puts.extend(said.named_flag_put(Field::Failed, "failed", to == Status::Failed)?);
     puts.extend(said.named_flag_put(Field::Skipped, "skipped", to == Status::Skipped)?);
     Ok(puts)
@@ -117,7 +113,7 @@ fn write_status(
 fn new_status(status: Status) -> Vec<(&'static str, Value)> {
     let mut said = vec![
         ("status", Value::text(word(status))),
-        ("blocked", Value::Bool(is_stuck(status))),
+        ("blocked", Value::Bool(status.is_stuck())),
     ];
     match status {
         Status::Failed => said.push(("failed", Value::Bool(true))),

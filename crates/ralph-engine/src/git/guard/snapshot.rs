@@ -34,7 +34,7 @@ impl Kept {
     pub(super) fn of(path: &Path) -> Result<Self, GitError> {
         let meta = match fs::symlink_metadata(path) {
             Ok(meta) => meta,
-            Err(error) if is_absence(&error) => return Ok(Self::Absent),
+            Err(error) if plain_file::is_absence(&error) => return Ok(Self::Absent),
             Err(error) => return Err(GitError::io("look at", path)(error)),
         };
         let read_error = |error| GitError::io("read", path)(error);
@@ -160,7 +160,7 @@ pub(super) enum FolderNow {
 pub(super) fn hooks_in(folder: &Path) -> Result<Vec<(String, Kept)>, GitError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if is_absence(&error) => return Ok(Vec::new()),
+        Err(error) if plain_file::is_absence(&error) => return Ok(Vec::new()),
         Err(error) => return Err(GitError::io("list", folder)(error)),
     };
     entries
@@ -201,16 +201,9 @@ fn remove(path: &Path) -> io::Result<()> {
         // After a crash it may be a person's: what is in it is kept.
         Ok(meta) if meta.is_dir() => plain_file::make_room(path),
         Ok(_) => fs::remove_file(path),
-        Err(error) if is_absence(&error) => Ok(()),
+        Err(error) if plain_file::is_absence(&error) => Ok(()),
         Err(error) => Err(error),
     }
-}
-
-fn is_absence(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 /// Bytes as text that JSON can hold.

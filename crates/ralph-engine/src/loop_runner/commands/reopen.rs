@@ -2,7 +2,7 @@
 
 use ralph_core::task::{Status, Task, TaskId, format::Change};
 
-use super::{CommandExecutor, CommandOutcome, CommandRefusal, is_stuck};
+use super::{CommandExecutor, CommandOutcome, CommandRefusal};
 use crate::store::{CommandRow, NewGuidance};
 
 impl CommandExecutor<'_> {
@@ -97,7 +97,7 @@ impl CommandExecutor<'_> {
     ) -> Result<CommandOutcome, CommandRefusal> {
         let id = &task.id;
         let mut changes = Vec::new();
-        if is_stuck(task.status) {
+        if task.status.is_stuck() {
             changes.push(Change::Status(Status::Open));
         }
         if task.attempts.made.is_some_and(|made| made > 0) {

@@ -3,7 +3,7 @@
 use ralph_core::{
     agent::{AgentEvent, AgentResult, NudgeState, Usage},
     figures::{compact, count},
-    sanitize::{columns, one_line, terminal_safe, truncate_middle},
+    sanitize::{columns, fold, one_line, terminal_safe, truncate_middle},
 };
 
 use super::{HumanText, Tools, safe};
@@ -118,7 +118,7 @@ impl HumanText {
         let name = known.map_or_else(|| safe(id), |at| running.remove(at).1);
         if self.shows(Verbosity::VeryVerbose) || !ok {
             let how = if ok { "done" } else { "failed" };
-            let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+            let name = fold(&name);
             page.faint(&format!("{how}: {name}"));
         }
     }

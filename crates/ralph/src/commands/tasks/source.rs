@@ -40,7 +40,7 @@ impl Args {
 struct SourceInForce {
     /// `None`: a choice was forgotten, and none or several are found.
     source: Option<String>,
-    by: Option<&'static str>,
+    by: Option<FoundBy>,
 }
 
 pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
     };
     let in_force = SourceInForce {
         source: found.as_ref().map(|found| project.shown(&found.path)),
-        by: found.as_ref().map(|found| word(found.by)),
+        by: found.as_ref().map(|found| found.by),
     };
     output::show(args.json, &in_force, || match &found {
         Some(found) => sentence(project, found),
@@ -74,16 +74,6 @@ fn choose(project: &Project, source: Option<&str>) -> Result<(), CommandError> {
         journal.choose_source(&repository, source).await?;
         Ok(journal.close().await?)
     })
-}
-
-fn word(by: FoundBy) -> &'static str {
-    match by {
-        FoundBy::Named => "named",
-        FoundBy::Configured => "configured",
-        FoundBy::Chosen => "chosen",
-        FoundBy::Alone => "found",
-        FoundBy::Given => "given",
-    }
 }
 
 fn sentence(project: &Project, found: &FoundSource) -> String {

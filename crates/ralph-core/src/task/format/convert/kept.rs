@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{LostField, Where};
+use crate::sanitize::fold;
 use crate::task::format::error::{Fault, FormatResult};
 use crate::task::format::story::{self, CUT};
 use crate::task::format::tree::Tree;
@@ -93,18 +94,17 @@ pub(super) fn lost(before: &Document, after: &Document) -> Vec<LostField> {
 }
 
 fn lost_of(was: &Task, is: &Task, may_get_priority: bool) -> Vec<&'static str> {
-    let texts =
-        |items: &[String]| -> Vec<String> { items.iter().map(|item| words(item)).collect() };
+    let texts = |items: &[String]| -> Vec<String> { items.iter().map(|item| fold(item)).collect() };
     let commands =
         |task: &Task| -> Vec<String> { task.verify.iter().map(ToString::to_string).collect() };
-    let notes = |task: &Task| words(task.text.notes.as_deref().unwrap_or_default());
+    let notes = |task: &Task| fold(task.text.notes.as_deref().unwrap_or_default());
     // More than there was is no loss: some formats have no task without a type, or say the title first.
     let has_all = |was: &[String], is: &[String]| was.iter().all(|one| is.contains(one));
-    let said = words(&is.text.description);
-    let mut lines = was.text.description.lines().map(words);
+    let said = fold(&is.text.description);
+    let mut lines = was.text.description.lines().map(fold);
     let is_told = lines.all(|line| said.contains(&line)) && !was.text.description.contains(CUT);
     let same = [
-        ("title", words(&was.text.title) == words(&is.text.title)),
+        ("title", fold(&was.text.title) == fold(&is.text.title)),
         ("description", is_told),
         (
             "acceptance",
@@ -133,12 +133,6 @@ fn lost_of(was: &Task, is: &Task, may_get_priority: bool) -> Vec<&'static str> {
     ];
     let lost = same.iter().filter(|(_, is_same)| !is_same);
     lost.map(|(name, _)| *name).collect()
-}
-
-/// A text with single spaces.
-fn words(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
 }
 
 /// Adds the members of a file that are no part of what was read.

@@ -12,6 +12,7 @@ use super::super::rules::NamedFile;
 use super::super::{Document, Meta, ids};
 use super::section::{self, SectionKind};
 use super::{PART_OF, THE_LIST, text};
+use crate::sanitize::fold;
 use crate::task::{Status, Task, TaskId, VerifyCommand};
 
 /// The name under which a text is read again.
@@ -557,7 +558,7 @@ impl SaidInWords {
             && below.lines.is_empty()
             && read.list.outline.unread.is_empty()
             && read.list.lines.open_fence.is_none()
-            && squeezed(&said.lines.join("\n")) == squeezed(words);
+            && fold(&said.lines.join("\n")) == fold(words);
         is_plain.then(|| Self {
             priority: said.priority,
             files: said.files.clone(),
@@ -592,11 +593,5 @@ fn lines_in(text: &str) -> usize {
 
 /// A text on one line in which no comment begins.
 fn one_line(text: &str) -> String {
-    squeezed(text).replace("<!--", "<!- -")
-}
-
-/// A text with single spaces.
-fn squeezed(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
+    fold(text).replace("<!--", "<!- -")
 }

@@ -5,7 +5,7 @@
 //! of the same status.
 
 use jiff::{Timestamp, tz::TimeZone};
-use ralph_core::{agent::Ending, usage_limit};
+use ralph_core::{agent::Ending, sanitize::fold, usage_limit};
 use serde_json::Value;
 
 use crate::{
@@ -195,7 +195,7 @@ impl ApiFailure {
             .flatten()
             .collect::<Vec<_>>()
             .join(" ");
-        let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = fold(&said);
         let message = if shown.is_empty() {
             line
         } else {
