@@ -69,6 +69,35 @@ pub struct RunContext {
     pub budget: Option<Dollars>,
 }
 
+/// Everything that is known of an agent, however a person set it up.
+#[derive(Clone, Copy)]
+pub struct AgentFacts {
+    /// The signal that it ends politely on.
+    pub polite_signal: Signal,
+    /// True if its stream begins with a word of its own, so that one that never began can be told.
+    pub announces_itself: bool,
+    /// Variables that it may have although they look like credentials: those of its own model.
+    pub credentials: &'static [Credential],
+    /// The folders of the user's that it is set up by: all that it sees of a home in a sandbox.
+    pub folders: &'static [AgentFolder],
+    /// The hosts of its model, as far as they are known: all that it reaches where its network is limited.
+    pub hosts: &'static [&'static str],
+    /// When it says what its run costs, if ever.
+    pub costs: Costs,
+}
+
+impl AgentFacts {
+    /// Those of any program.
+    const UNKNOWN: Self = Self {
+        polite_signal: Signal::TERM,
+        announces_itself: false,
+        credentials: &[],
+        folders: &[],
+        hosts: &[],
+        costs: Costs::Untold,
+    };
+}
+
 /// A kind of agent that the loop can start.
 pub trait Agent: Send {
     /// As the user names it: `claude`, `script:demo.yaml`.
@@ -89,34 +118,8 @@ pub trait Agent: Send {
         None
     }
 
-    /// The signal that this agent ends politely on.
-    fn polite_signal(&self) -> Signal {
-        Signal::TERM
-    }
-
-    /// True if its stream begins with a word of its own, so that one that never began can be told.
-    fn announces_itself(&self) -> bool {
-        false
-    }
-
-    /// Variables that it may have although they look like credentials: those of its own model.
-    fn credentials(&self) -> &'static [Credential] {
-        &[]
-    }
-
-    /// The folders of the user's that it is set up by: all that it sees of a home in a sandbox.
-    fn folders(&self) -> &'static [AgentFolder] {
-        &[]
-    }
-
-    /// The hosts of its model, as far as they are known: all that it reaches where its network is limited.
-    fn hosts(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// When it says what its run costs, if ever.
-    fn costs(&self) -> Costs {
-        Costs::Untold
+    fn facts(&self) -> AgentFacts {
+        AgentFacts::UNKNOWN
     }
 
     /// The models that it is told to use; empty where it chooses one itself.
@@ -219,7 +222,7 @@ impl Conclusion {
         Self::new(ending, said.unwrap_or_default())
     }
 
-    fn new(ending: Ending, final_message: String) -> Self {
+    pub(crate) fn new(ending: Ending, final_message: String) -> Self {
         Self {
             ending,
             final_message,

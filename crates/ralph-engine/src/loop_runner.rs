@@ -763,6 +763,16 @@ impl LoopRunner {
         self.output.reporter.report(event, self.output.clock.now());
     }
 
+    fn notice(&mut self, message: impl Into<String>) {
+        let message = message.into();
+        self.tell(&Event::Notice { message });
+    }
+
+    fn warn(&mut self, message: impl Into<String>) {
+        let message = message.into();
+        self.tell(&Event::Warning { message });
+    }
+
     fn now(&self) -> Timestamp {
         self.output.clock.now()
     }

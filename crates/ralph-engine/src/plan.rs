@@ -218,7 +218,7 @@ async fn run_round(
     let context = RunContext {
         cwd: asking.root.clone(),
         env: asking.environment.for_agent(
-            asking.agent.credentials(),
+            asking.agent.facts().credentials,
             &[("RALPH_RUN", round.to_string())],
         ),
         prompt: asking.environment.redaction().hide(&prompt).into_owned(),

@@ -15,8 +15,8 @@ use ralph_core::{
 };
 
 use super::{
-    Agent, CommandCheck, CommandGuard, Costs, Credential, Dialect, InteractiveContext, ReadOnly,
-    RunContext,
+    Agent, AgentFacts, CommandCheck, CommandGuard, Costs, Credential, Dialect, InteractiveContext,
+    ReadOnly, RunContext,
     credentials::key_with,
     interactive::FirstPrompt,
     table::{AgentKind, AgentSetup, all_models, model_for},
@@ -171,29 +171,21 @@ impl Agent for Claude {
         spec
     }
 
-    fn announces_itself(&self) -> bool {
-        true
-    }
-
-    fn credentials(&self) -> &'static [Credential] {
-        CREDENTIALS
-    }
-
-    fn hosts(&self) -> &'static [&'static str] {
-        &[
-            "api.anthropic.com",
-            "console.anthropic.com",
-            "platform.claude.com",
-            "claude.ai",
-        ]
-    }
-
-    fn folders(&self) -> &'static [AgentFolder] {
-        FOLDERS
-    }
-
-    fn costs(&self) -> Costs {
-        Costs::AsItGoes
+    fn facts(&self) -> AgentFacts {
+        AgentFacts {
+            // SIGTERM would orphan the command that a tool of its is running.
+            polite_signal: Signal::INT,
+            announces_itself: true,
+            credentials: CREDENTIALS,
+            folders: FOLDERS,
+            hosts: &[
+                "api.anthropic.com",
+                "console.anthropic.com",
+                "platform.claude.com",
+                "claude.ai",
+            ],
+            costs: Costs::AsItGoes,
+        }
     }
 
     fn models(&self) -> Vec<String> {
@@ -231,11 +223,6 @@ impl Agent for Claude {
         }
         spec.env = self.environment(context.env);
         Some(spec)
-    }
-
-    /// SIGTERM would orphan the command that a tool of its is running.
-    fn polite_signal(&self) -> Signal {
-        Signal::INT
     }
 
     /// With `--bare` it runs no hook.

@@ -7,7 +7,7 @@ mod stream;
 use ralph_core::plan::AnswerBy;
 
 use super::{
-    CommandCheck, Costs, Credential, ReadOnly,
+    AgentFacts, CommandCheck, Costs, Credential, ReadOnly,
     credentials::key,
     jsonl::{JsonlAgent, JsonlProgram},
     table::AgentKind,
@@ -72,12 +72,15 @@ const PROGRAM: JsonlProgram = JsonlProgram {
     env: &[],
     escape_prompt: str::to_owned,
     dialect: |model| Box::new(CodexStream::asking(model)),
-    // On SIGTERM it dies and leaves the command of its tool behind; this ends that too.
-    polite_signal: Signal::INT,
-    credentials: CREDENTIALS,
-    folders: FOLDERS,
-    hosts: &["api.openai.com", "auth.openai.com", "chatgpt.com"],
-    costs: Costs::AtTheEnd,
+    facts: AgentFacts {
+        // On SIGTERM it dies and leaves the command of its tool behind; this ends that too.
+        polite_signal: Signal::INT,
+        announces_itself: true,
+        credentials: CREDENTIALS,
+        folders: FOLDERS,
+        hosts: &["api.openai.com", "auth.openai.com", "chatgpt.com"],
+        costs: Costs::AtTheEnd,
+    },
 };
 
 const CREDENTIALS: &[Credential] = &[

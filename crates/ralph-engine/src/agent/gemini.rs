@@ -6,16 +6,13 @@
 mod stream;
 
 use super::{
-    CommandCheck, Costs, Credential, ReadOnly,
+    AgentFacts, CommandCheck, Costs, Credential, ReadOnly,
     credentials::key,
     jsonl::{JsonlAgent, JsonlProgram},
     table::AgentKind,
     version::Fitness,
 };
-use crate::{
-    process::Signal,
-    sandbox::{AgentFile, AgentFolder},
-};
+use crate::sandbox::{AgentFile, AgentFolder};
 use stream::GeminiStream;
 
 pub(super) const KIND: AgentKind = AgentKind {
@@ -60,17 +57,20 @@ const PROGRAM: JsonlProgram = JsonlProgram {
     env: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
     escape_prompt,
     dialect: |_| Box::new(GeminiStream::default()),
-    polite_signal: Signal::TERM,
-    credentials: CREDENTIALS,
-    folders: FOLDERS,
-    hosts: &[
-        "generativelanguage.googleapis.com",
-        "cloudcode-pa.googleapis.com",
-        "oauth2.googleapis.com",
-        "aiplatform.googleapis.com",
-        "*.aiplatform.googleapis.com",
-    ],
-    costs: Costs::AtTheEnd,
+    facts: AgentFacts {
+        announces_itself: true,
+        credentials: CREDENTIALS,
+        folders: FOLDERS,
+        hosts: &[
+            "generativelanguage.googleapis.com",
+            "cloudcode-pa.googleapis.com",
+            "oauth2.googleapis.com",
+            "aiplatform.googleapis.com",
+            "*.aiplatform.googleapis.com",
+        ],
+        costs: Costs::AtTheEnd,
+        ..AgentFacts::UNKNOWN
+    },
 };
 
 const CREDENTIALS: &[Credential] = &[

@@ -111,8 +111,8 @@ pub async fn run_interactive(
         source,
     };
     let user = SandboxUser::Agent {
-        folders: agent.folders(),
-        hosts: agent.hosts(),
+        folders: agent.facts().folders,
+        hosts: agent.facts().hosts,
     };
     let enclosure = session
         .sandbox

@@ -12,16 +12,13 @@ use ralph_core::{
 use serde_json::Value;
 
 use super::{
-    Agent, Costs, Credential, Dialect, RunContext,
+    Agent, AgentFacts, Dialect, RunContext,
     fields::{count, text_of},
     json::Json,
     table::AgentSetup,
     with_env,
 };
-use crate::{
-    process::{CommandSpec, Signal, Stdin},
-    sandbox::AgentFolder,
-};
+use crate::process::{CommandSpec, Stdin};
 
 /// A program that is started for one prompt and ends by itself: what ralph starts it with.
 pub(super) struct JsonlProgram {
@@ -34,11 +31,7 @@ pub(super) struct JsonlProgram {
     pub(super) escape_prompt: fn(&str) -> String,
     /// Makes the reader of its stream, which may need the model that was asked for.
     pub(super) dialect: fn(Option<String>) -> Box<dyn Dialect>,
-    pub(super) polite_signal: Signal,
-    pub(super) credentials: &'static [Credential],
-    pub(super) folders: &'static [AgentFolder],
-    pub(super) hosts: &'static [&'static str],
-    pub(super) costs: Costs,
+    pub(super) facts: AgentFacts,
 }
 
 /// Such a program as the user has it.
@@ -107,28 +100,8 @@ impl Agent for JsonlAgent {
         (self.program.dialect)(self.model.clone())
     }
 
-    fn polite_signal(&self) -> Signal {
-        self.program.polite_signal
-    }
-
-    fn hosts(&self) -> &'static [&'static str] {
-        self.program.hosts
-    }
-
-    fn folders(&self) -> &'static [AgentFolder] {
-        self.program.folders
-    }
-
-    fn announces_itself(&self) -> bool {
-        true
-    }
-
-    fn credentials(&self) -> &'static [Credential] {
-        self.program.credentials
-    }
-
-    fn costs(&self) -> Costs {
-        self.program.costs
+    fn facts(&self) -> AgentFacts {
+        self.program.facts
     }
 
     fn skips_permission_checks(&self) -> bool {

@@ -5,15 +5,12 @@
 mod stream;
 
 use super::{
-    CommandCheck, Costs, ReadOnly, credentials,
+    AgentFacts, CommandCheck, Costs, ReadOnly, credentials,
     jsonl::{JsonlAgent, JsonlProgram},
     table::AgentKind,
     version::Fitness,
 };
-use crate::{
-    process::Signal,
-    sandbox::{AgentFile, AgentFolder},
-};
+use crate::sandbox::{AgentFile, AgentFolder};
 use stream::OpenCodeStream;
 
 pub(super) const KIND: AgentKind = AgentKind {
@@ -75,11 +72,14 @@ const PROGRAM: JsonlProgram = JsonlProgram {
     ],
     escape_prompt: str::to_owned,
     dialect: |model| Box::new(OpenCodeStream::asking(model)),
-    polite_signal: Signal::TERM,
-    credentials: credentials::ANY_PROVIDER,
-    folders: FOLDERS,
-    hosts: credentials::ANY_HOST,
-    costs: Costs::AsItGoes,
+    facts: AgentFacts {
+        announces_itself: true,
+        credentials: credentials::ANY_PROVIDER,
+        folders: FOLDERS,
+        hosts: credentials::ANY_HOST,
+        costs: Costs::AsItGoes,
+        ..AgentFacts::UNKNOWN
+    },
 };
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use ralph_core::{
 };
 
 use super::{
-    Agent, CommandCheck, CommandGuard, Costs, Credential, Dialect, InteractiveContext, ReadOnly,
+    Agent, AgentFacts, CommandCheck, CommandGuard, Costs, Dialect, InteractiveContext, ReadOnly,
     RunContext, credentials,
     interactive::{FirstPrompt, LONG_PROMPT_GO},
     table::{AgentKind, AgentSetup, all_models, model_for},
@@ -259,24 +259,15 @@ impl Agent for Pi {
         Some(spec)
     }
 
-    fn announces_itself(&self) -> bool {
-        true
-    }
-
-    fn credentials(&self) -> &'static [Credential] {
-        credentials::ANY_PROVIDER
-    }
-
-    fn hosts(&self) -> &'static [&'static str] {
-        credentials::ANY_HOST
-    }
-
-    fn folders(&self) -> &'static [AgentFolder] {
-        FOLDERS
-    }
-
-    fn costs(&self) -> Costs {
-        Costs::AsItGoes
+    fn facts(&self) -> AgentFacts {
+        AgentFacts {
+            announces_itself: true,
+            credentials: credentials::ANY_PROVIDER,
+            folders: FOLDERS,
+            hosts: credentials::ANY_HOST,
+            costs: Costs::AsItGoes,
+            ..AgentFacts::UNKNOWN
+        }
     }
 
     fn skips_permission_checks(&self) -> bool {

@@ -17,7 +17,9 @@ use ralph_core::{
     economics::{Caller, ModelCall, Tokens},
 };
 
-use super::{Agent, Conclusion, Costs, Dialect, RunContext, cost::CallLog, jsonl, no_result};
+use super::{
+    Agent, AgentFacts, Conclusion, Costs, Dialect, RunContext, cost::CallLog, jsonl, no_result,
+};
 use crate::process::{CommandSpec, Ended, Output, Stdin};
 
 /// The hidden command that plays a script.
@@ -44,8 +46,11 @@ impl Agent for ScriptAgent {
         spec
     }
 
-    fn costs(&self) -> Costs {
-        Costs::AsItGoes
+    fn facts(&self) -> AgentFacts {
+        AgentFacts {
+            costs: Costs::AsItGoes,
+            ..AgentFacts::UNKNOWN
+        }
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

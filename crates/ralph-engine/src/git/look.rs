@@ -12,6 +12,16 @@ use super::stage::joined;
 use super::status::path_of;
 use super::{GitError, Oid, Repo};
 
+/// Compares two trees by their files alone, whatever a repository sets.
+const DIFF: [&str; 6] = [
+    "diff-tree",
+    "-r",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=dirty",
+];
+
 /// Lines that came and went in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStat {
@@ -28,19 +38,8 @@ impl Repo {
         to: &Oid,
         limit: usize,
     ) -> Result<(Vec<FileStat>, usize), GitError> {
-        let args = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--numstat",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--ignore-submodules=dirty",
-            from.as_str(),
-            to.as_str(),
-        ];
-        let output = self.git(args).run().await?;
+        let call = self.git([&DIFF[..], &["-z", "--numstat"]].concat());
+        let output = call.arg(from.as_str()).arg(to.as_str()).run().await?;
         let records = || {
             output
                 .split(|byte| *byte == 0)
@@ -54,18 +53,9 @@ impl Repo {
     pub async fn write_patch(&self, from: &Oid, to: &Oid, file: &Path) -> Result<(), GitError> {
         let mut output = std::ffi::OsString::from("--output=");
         output.push(file);
-        let args = [
-            "diff-tree",
-            "-r",
-            "-p",
-            "--binary",
-            "--full-index",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--ignore-submodules=dirty",
-        ];
-        let call = self.git(args).arg(output);
+        let call = self
+            .git([&DIFF[..], &["-p", "--binary", "--full-index"]].concat())
+            .arg(output);
         call.arg(from.as_str()).arg(to.as_str()).run().await?;
         Ok(())
     }
@@ -82,19 +72,8 @@ impl Repo {
         let file = self.shadow.path().join("ralph-diff");
         let mut output = std::ffi::OsString::from("--output=");
         output.push(&file);
-        let args = [
-            "diff-tree",
-            "-r",
-            "-p",
-            "--unified=0",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--ignore-submodules=dirty",
-        ];
-        let call = self.git(args).arg(output);
+        let form = ["-p", "--unified=0", "--src-prefix=a/", "--dst-prefix=b/"];
+        let call = self.git([&DIFF[..], &form].concat()).arg(output);
         call.arg(from.as_str()).arg(to.as_str()).run().await?;
         let mut bytes = Vec::new();
         std::fs::File::open(&file)

@@ -4,9 +4,8 @@ use std::{ffi::OsString, time::Duration};
 
 use async_trait::async_trait;
 use ralph_core::{
-    agent::{AgentReport, ContextUse, Ending, Usage},
+    agent::{AgentReport, Ending},
     event::Event,
-    health::HealthState,
     iteration::{AgentEnded, RanBy, StepDone},
     signal::{parse_signals, without_prompt},
 };
@@ -18,7 +17,7 @@ use super::{
     logs::ReportTap,
 };
 use crate::{
-    agent::{Credential, DoneFile, RunContext, run_line},
+    agent::{Conclusion, Credential, DoneFile, RunContext, run_line},
     environment::Environment,
     error::LoopError,
     failpoint::failpoint,
@@ -27,7 +26,7 @@ use crate::{
     supervisor::{
         AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, MeterWatcher, QuietLimits,
         RunDeadline, RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe, WatchedRun,
-        Watcher, run_agent,
+        Watcher, agent_report, run_agent,
     },
     workspace::{Workspace, check_there},
 };
@@ -106,7 +105,7 @@ pub(super) async fn run(
         // The end of the command's own time is a stop, not a failure of this task.
         report.ending = Ending::Stopped;
     }
-    let credentials = services.agent.credentials();
+    let credentials = services.agent.facts().credentials;
     name_withheld_keys(&mut report.ending, services.environment, credentials);
     name_hidden_program(&mut report.ending, services.environment, &run.env);
     stopped_by_its_cost(context, &mut report);
@@ -176,7 +175,7 @@ fn run_context(
         cwd: workspace.root().to_owned(),
         env: services
             .environment
-            .for_agent(services.agent.credentials(), &own),
+            .for_agent(services.agent.facts().credentials, &own),
         prompt: prompt.text.to_owned(),
         labels: job.task.labels.clone(),
         budget: budget_left(context),
@@ -304,23 +303,10 @@ fn name_hidden_program(
 
 /// The report of an agent that could not be started.
 fn unavailable(message: &str) -> AgentReport {
-    AgentReport {
-        health: HealthState::Healthy,
-        ending: Ending::Unavailable {
-            message: message.to_owned(),
-        },
-        final_message: String::new(),
-        model: None,
-        version: None,
-        usage: Usage::default(),
-        context: ContextUse::default(),
-        turns: None,
-        denied: Vec::new(),
-        seconds: 0.0,
-        calls: Vec::new(),
-        tool_calls: 0,
-        connections: Vec::new(),
-    }
+    let ending = Ending::Unavailable {
+        message: message.to_owned(),
+    };
+    agent_report(Conclusion::new(ending, String::new()), 0, Duration::ZERO)
 }
 
 /// The command line of an agent's program, for the record: never its prompt or its environment, and not

@@ -5,7 +5,7 @@
 
 use ralph_core::{
     checkpoint::{Left, Moment, Stopped, Trigger},
-    event::{Event, Tally},
+    event::Tally,
     id::CheckpointId,
     loop_state::{LoopState, LoopStatus, LoopStatusConfig, Reached, Termination},
     termination::Stop,
@@ -61,8 +61,10 @@ impl LoopRunner {
             .write_status()
             .and_then(|()| files.write_report(&ended));
         if let Err(error) = written {
-            let message = format!("how loop {} ended is in the journal alone: {error}", row.id);
-            self.tell(&Event::Warning { message });
+            self.warn(format!(
+                "how loop {} ended is in the journal alone: {error}",
+                row.id
+            ));
         }
         Ok(())
     }

@@ -2,7 +2,6 @@
 //! others stay suggestions, with the reason.
 
 use ralph_core::{
-    event::Event,
     job::Outcome,
     task::{format::NewTask, suggested::accept},
 };
@@ -37,13 +36,11 @@ impl LoopRunner {
         if !added.is_empty() {
             self.reread()?;
             let ids: Vec<&str> = added.iter().map(|task| task.id.as_str()).collect();
-            self.tell(&Event::Notice {
-                message: format!(
-                    "the agent added {}: `tasks.accept_new` takes {}",
-                    ids.join(", "),
-                    if ids.len() == 1 { "it" } else { "them" }
-                ),
-            });
+            self.notice(format!(
+                "the agent added {}: `tasks.accept_new` takes {}",
+                ids.join(", "),
+                if ids.len() == 1 { "it" } else { "them" }
+            ));
         }
         Ok(added)
     }

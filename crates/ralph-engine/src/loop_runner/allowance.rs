@@ -87,12 +87,7 @@ impl LoopRunner {
         let Some(earliest) = since.earliest() else {
             return Ok(used);
         };
-        let worktree = self.place.root.to_string_lossy().into_owned();
-        let source = self.board.source.name().to_owned();
-        let loops = self
-            .journal
-            .loops_of(&self.place.repository, &worktree, &source)
-            .await?;
+        let loops = self.loops_of_source().await?;
         for row in loops.iter().rev() {
             let records = self.journal.records_of(&row.id).await?;
             let mut counted = records

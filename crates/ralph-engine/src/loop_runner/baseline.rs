@@ -52,10 +52,7 @@ impl LoopRunner {
         let (mut report, mut layer) = self.run_baseline(&commands).await?;
         let may_help = !report.cancelled && !report.passed() && self.may_try_the_network();
         if may_help && !self.was_no_help(&report) {
-            self.tell(&Event::Notice {
-                message: "the baseline fails without the network; it is run once more with it"
-                    .into(),
-            });
+            self.notice("the baseline fails without the network; it is run once more with it");
             self.set_verify_network(CommandNetwork::Open);
             let (second, made) = self.run_baseline(&commands).await?;
             let pairs = second.commands.iter().zip(&report.commands);
@@ -76,11 +73,10 @@ impl LoopRunner {
             && self.settings.config.verification.network == VerifyNetwork::Auto
             && !report.cancelled
         {
-            self.tell(&Event::Notice {
-                message: "verify commands need the network, and have it in this loop; \
-                          `verification.network: open` says so for good"
-                    .into(),
-            });
+            self.notice(
+                "verify commands need the network, and have it in this loop; \
+                 `verification.network: open` says so for good",
+            );
         }
         if report.cancelled {
             return Ok(());
@@ -106,7 +102,7 @@ impl LoopRunner {
         });
         let hidden: Vec<String> = hidden.collect();
         for message in hidden {
-            self.tell(&Event::Warning { message });
+            self.warn(message);
         }
         let text = serde_json::to_string(&report).unwrap_or_default();
         self.journal.set_baseline(&self.loop_id, &text).await?;
@@ -256,8 +252,10 @@ impl LoopRunner {
         let place = &self.place;
         for path in self.files.config_files.put_back(&place.state_dir)? {
             let name = path.strip_prefix(&self.place.root).unwrap_or(&path);
-            let message = format!("the verify commands rewrote {}; put back", shown(name));
-            self.tell(&Event::Notice { message });
+            self.notice(format!(
+                "the verify commands rewrote {}; put back",
+                shown(name)
+            ));
         }
         Ok(())
     }
@@ -278,12 +276,10 @@ impl LoopRunner {
             own_paths: &own,
         };
         self.place.repo.reset_to(&reset).await?;
-        self.tell(&Event::Notice {
-            message: format!(
-                "the verify commands rewrote {}; put back as committed",
-                rewritten.join(", ")
-            ),
-        });
+        self.notice(format!(
+            "the verify commands rewrote {}; put back as committed",
+            rewritten.join(", ")
+        ));
         Ok(())
     }
 

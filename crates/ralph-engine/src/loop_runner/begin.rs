@@ -772,20 +772,18 @@ impl LoopRunner {
         });
         match moved {
             RepositoryMove::Stayed => {}
-            RepositoryMove::From(place) => self.tell(&Event::Notice {
-                message: format!("this repository was at {place} before"),
-            }),
-            RepositoryMove::CopyOf(place) => self.tell(&Event::Notice {
-                message: format!(
-                    "this repository is a copy of {place}; it has its own history now"
-                ),
-            }),
+            RepositoryMove::From(place) => {
+                self.notice(format!("this repository was at {place} before"))
+            }
+            RepositoryMove::CopyOf(place) => self.notice(format!(
+                "this repository is a copy of {place}; it has its own history now"
+            )),
         }
         for message in self.board.source.readings().into_iter().chain(notices) {
-            self.tell(&Event::Notice { message });
+            self.notice(message);
         }
         for message in self.odd_in_tasks().into_iter().chain(warnings) {
-            self.tell(&Event::Warning { message });
+            self.warn(message);
         }
         let warnings = [
             self.sandbox_warning(&sandbox),
@@ -796,7 +794,7 @@ impl LoopRunner {
         let unclear = self.files.artefacts.iter().flat_map(|a| a.unclear.clone());
         let warnings: Vec<String> = warnings.into_iter().flatten().chain(unclear).collect();
         for message in warnings {
-            self.tell(&Event::Warning { message });
+            self.warn(message);
         }
         for event in self.models_without_price() {
             self.tell(&event);

@@ -284,11 +284,10 @@ impl LoopRunner {
             }
             TerminalAnswer::Replied(PersonReply::Later) => {
                 self.control.asking.put_off.insert(question.id);
-                let message = format!(
+                self.notice(format!(
                     "question {id} stays open: `ralph answer {id}` answers it",
                     id = question.id
-                );
-                self.tell(&Event::Notice { message });
+                ));
             }
             // The questions wait; or a command came, and if it is no answer, the question is asked again.
             TerminalAnswer::Replied(PersonReply::Gone) | TerminalAnswer::Interrupted => {}
@@ -368,10 +367,10 @@ impl LoopRunner {
                 .await?;
         }
         for message in list.notices {
-            self.tell(&Event::Notice { message });
+            self.notice(message);
         }
         for message in list.warnings {
-            self.tell(&Event::Warning { message });
+            self.warn(message);
         }
         for (task, state) in self.board.take_answered() {
             self.machine.tally_mut().forget_fruitless();

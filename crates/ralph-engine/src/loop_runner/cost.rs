@@ -41,7 +41,7 @@ impl LoopRunner {
     pub(super) fn untold_cost(&self) -> Option<String> {
         let max = self.machine.limits().max_cost?;
         let name = self.runtime.pool.main_name();
-        match self.runtime.pool.agent().costs() {
+        match self.runtime.pool.agent().facts().costs {
             Costs::AsItGoes => None,
             Costs::AtTheEnd => Some(format!(
                 "{name} says what it used only when it ends: the limit of {max} is looked at between its runs"

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use ralph_core::{
     checkpoint::{Checkpoint, Damage, Trigger, continuation, summary, valid},
-    event::Event,
     gutter::Gutter,
     id::IterationId,
     iteration::{Handoffs, IterationPolicy, Lands, Purpose},
@@ -258,10 +257,9 @@ impl LoopRunner {
             let of = CheckpointFilter::Iteration(&record.loop_id, record.iteration);
             let (found, damage) = self.checkpoints_of_work(of).await?;
             if let Some(damage) = damage {
-                let message = format!(
+                self.warn(format!(
                     "{damage}; it is not gone on from, `ralph checkpoint verify` says more"
-                );
-                self.tell(&Event::Warning { message });
+                ));
             }
             if let Some(newest) = found.into_iter().next() {
                 let earlier = records[at + 1..].iter().map(|record| &record.said.block);

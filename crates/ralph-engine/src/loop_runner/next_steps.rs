@@ -2,11 +2,7 @@
 //!
 //! Nothing of it can fail a loop: what can't be found out is left out.
 
-use ralph_core::{
-    event::{Event, NextStep},
-    figures::count,
-    sanitize::one_line,
-};
+use ralph_core::{event::NextStep, figures::count, sanitize::one_line};
 
 use super::{LoopError, LoopRunner};
 use crate::{
@@ -42,8 +38,7 @@ impl LoopRunner {
         if head.is_ok_and(|(_, now)| now.as_ref() == Some(&self.place.branch))
             && self.bring_back().await
         {
-            let message = "your uncommitted changes are back".into();
-            self.tell(&Event::Notice { message });
+            self.notice("your uncommitted changes are back");
         }
     }
 
@@ -64,8 +59,9 @@ impl LoopRunner {
                 Ok(Unstashed::Kept { reason }) => reason,
                 Err(error) => error.to_string(),
             };
-            let message = format!("your uncommitted changes stay in the stash: {reason}");
-            self.tell(&Event::Warning { message });
+            self.warn(format!(
+                "your uncommitted changes stay in the stash: {reason}"
+            ));
         }
         is_back
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ralph_core::{
     agent::{AgentEvent, Ending},
-    event::Event,
     iteration::{Action, AgentEnded, RanBy, StepDone},
     job::{Job, Outcome},
     record::CUT_OFF,
@@ -85,12 +84,10 @@ impl LoopRunner {
         self.machine
             .tally_mut()
             .add_recovered(n, &finished.usage, finished.spent);
-        self.tell(&Event::Notice {
-            message: format!(
-                "iteration {n}, which was interrupted, is brought to its end: {}",
-                finished.verdict.sentence()
-            ),
-        });
+        self.notice(format!(
+            "iteration {n}, which was interrupted, is brought to its end: {}",
+            finished.verdict.sentence()
+        ));
         Ok(())
     }
 

@@ -275,19 +275,15 @@ impl LoopRunner {
         let commit = commit.short();
         if !followed.left.is_empty() {
             let names: Vec<String> = followed.left.iter().map(|path| shown(path)).collect();
-            self.tell(&Event::Warning {
-                message: format!(
+            self.warn(format!(
                     "{} differ from {commit}: you changed them while it was made, and they are as you left them",
                     names.join(", "),
-                ),
-            });
+                ));
         }
         if let Some(locked) = &followed.locked {
-            self.tell(&Event::Warning {
-                message: format!(
+            self.warn(format!(
                     "git's index does not know {commit} yet: {locked}; the next ralph command brings it up to date"
-                ),
-            });
+                ));
         }
     }
 
@@ -299,8 +295,7 @@ impl LoopRunner {
             return;
         };
         if let Err(error) = layers.keep_caches(repo, base, names, verified).await {
-            let message = format!("what was built is not kept for later: {error}");
-            self.tell(&Event::Warning { message });
+            self.warn(format!("what was built is not kept for later: {error}"));
         }
     }
 

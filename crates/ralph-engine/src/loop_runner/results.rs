@@ -10,7 +10,6 @@ use ralph_core::{
             render_results,
         },
     },
-    event::Event,
     figures,
     memory::first_words,
     record::IterationRecord,
@@ -23,6 +22,7 @@ use crate::{
     artefacts::read,
     disk_fault::DiskFault,
     source::{Source, write_atomically},
+    store::LoopRow,
 };
 
 impl LoopRunner {
@@ -114,8 +114,7 @@ impl LoopRunner {
         let text = render_results(&results);
         write_atomically(&path, self.redaction().hide(&text).as_bytes())?;
         let shown = path.strip_prefix(&self.place.root).unwrap_or(&path);
-        let message = format!("the results are in {}", shown.display());
-        self.tell(&Event::Notice { message });
+        self.notice(format!("the results are in {}", shown.display()));
         Ok(())
     }
 
@@ -129,14 +128,19 @@ impl LoopRunner {
         }
     }
 
-    /// The iteration that completed each task, over all loops of the project.
-    async fn landings(&mut self) -> Result<HashMap<String, IterationRecord>, LoopError> {
-        let worktree = self.place.root.to_string_lossy().into_owned();
-        let source = self.board.source.name().to_owned();
+    /// The loops over this source in this worktree.
+    pub(super) async fn loops_of_source(&mut self) -> Result<Vec<LoopRow>, LoopError> {
+        let worktree = self.place.root.to_string_lossy();
+        let source = self.board.source.name();
         let loops = self
             .journal
-            .loops_of(&self.place.repository, &worktree, &source)
-            .await?;
+            .loops_of(&self.place.repository, &worktree, source);
+        Ok(loops.await?)
+    }
+
+    /// The iteration that completed each task, over all loops of the project.
+    async fn landings(&mut self) -> Result<HashMap<String, IterationRecord>, LoopError> {
+        let loops = self.loops_of_source().await?;
         let mut found = HashMap::new();
         for row in loops {
             for record in self.journal.records_of(&row.id).await? {

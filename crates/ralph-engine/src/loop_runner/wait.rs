@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_core::{
-    event::{Event, WaitReason},
+    event::WaitReason,
     gutter::GutterFindings,
     record::IterationRecord,
     task::TaskId,
@@ -42,12 +42,11 @@ impl LoopRunner {
             return;
         };
         let (name, main) = (self.runtime.pool.name(), self.runtime.pool.main_name());
-        let message = format!(
+        self.warn(format!(
             "{name} can't go on in place of {main}: {message}; \
              waiting until {main} is tried again at {}",
             to_the_second(until)
-        );
-        self.tell(&Event::Warning { message });
+        ));
     }
 
     /// Chooses the next agent, and reports a change.
@@ -55,15 +54,14 @@ impl LoopRunner {
         let now = self.now();
         if self.runtime.pool.choose(now) == WorkerChange::Other {
             let name = self.runtime.pool.name();
-            let message = match self.runtime.pool.back_at() {
+            self.notice(match self.runtime.pool.back_at() {
                 Some(until) => format!(
                     "{name} works until {} is tried again at {}",
                     self.runtime.pool.main_name(),
                     to_the_second(until)
                 ),
                 None => format!("{name} goes on again: its usage limit is over"),
-            };
-            self.tell(&Event::Notice { message });
+            });
         }
     }
 
@@ -113,8 +111,9 @@ impl LoopRunner {
                 }
                 _ => format!("the usage limit of {name} is not over: waiting until {at}"),
             };
-            let message = format!("{what}; `--agent` or `limits.on_usage_limit` choose otherwise");
-            self.tell(&Event::Notice { message });
+            self.notice(format!(
+                "{what}; `--agent` or `limits.on_usage_limit` choose otherwise"
+            ));
         }
     }
 

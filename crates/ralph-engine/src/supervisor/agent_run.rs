@@ -110,8 +110,8 @@ impl<'a> AgentRun<'a> {
             source,
         };
         let user = SandboxUser::Agent {
-            folders: spec.agent.folders(),
-            hosts: spec.agent.hosts(),
+            folders: spec.agent.facts().folders,
+            hosts: spec.agent.facts().hosts,
         };
         let enclosure = spec
             .sandbox
@@ -141,7 +141,7 @@ impl<'a> AgentRun<'a> {
             has_spoken: false,
             has_exited: false,
             plan: StopPlan {
-                first: spec.agent.polite_signal(),
+                first: spec.agent.facts().polite_signal,
                 grace,
                 term_grace: grace,
             },
@@ -180,7 +180,10 @@ impl<'a> AgentRun<'a> {
         }
         let stderr = self.stderr_tail.text();
         let mut conclusion = self.dialect.conclude(ended, &stderr);
-        if agent.announces_itself() && !self.has_spoken && never_began(&conclusion.ending, ended) {
+        if agent.facts().announces_itself
+            && !self.has_spoken
+            && never_began(&conclusion.ending, ended)
+        {
             let message = match conclusion.ending {
                 // In its own words, where its dialect knows them.
                 Ending::Error { message } => message,

@@ -35,7 +35,11 @@ pub(crate) fn run(args: &Args, _: &Global) -> Result<ExitCode, CommandError> {
         config: None,
     };
     let target = run::RunTarget::Source(run::SourceArg::Unnamed);
-    let code = run::start(run::Order::new(target, args.look.clone()), &global)?;
+    let options = run::Options {
+        look: args.look.clone(),
+        ..run::Options::default()
+    };
+    let code = run::start(run::Order::new(target, None, options), &global)?;
     if !args.look.is_json() {
         let project = Project::open(&global, Vec::new())?;
         super::report::run(&super::report::Args::default(), &project)?;

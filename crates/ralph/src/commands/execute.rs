@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use ralph_engine::loop_runner::AllowanceStart;
-
 use super::run::{self, Options, Order, RunTarget};
 use crate::{cli::Global, commands::CommandAccess, error::CommandError};
 
@@ -30,11 +28,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let order = Order {
-        target: RunTarget::Project(args.name.clone()),
-        iterations: args.iterations,
-        options: args.options.clone(),
-        allowance: AllowanceStart::default(),
-    };
+    let target = RunTarget::Project(args.name.clone());
+    let order = Order::new(target, args.iterations, args.options.clone());
     run::start(order, global)
 }

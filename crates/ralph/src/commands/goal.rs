@@ -4,8 +4,6 @@ use std::process::ExitCode;
 
 use ralph_core::goal::{Goal, Promise};
 
-use ralph_engine::loop_runner::AllowanceStart;
-
 use super::run::{self, Options, Order, RunTarget};
 use crate::{cli::Global, commands::CommandAccess, error::CommandError};
 
@@ -40,11 +38,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let promise = Promise::parse(&args.completion_promise)
         .map_err(|e| CommandError::user(format!("--completion-promise: {e}")))?;
     let goal = Goal::parse(&args.goal, promise).map_err(CommandError::user)?;
-    let order = Order {
-        target: RunTarget::Goal(goal),
-        iterations: args.max_iterations,
-        options: args.options.clone(),
-        allowance: AllowanceStart::default(),
-    };
+    let target = RunTarget::Goal(goal);
+    let order = Order::new(target, args.max_iterations, args.options.clone());
     run::start(order, global)
 }

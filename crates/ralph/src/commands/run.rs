@@ -33,8 +33,7 @@ use ralph_engine::{
     inbox::Inbox,
     lock::LockError,
     loop_runner::{
-        AllowanceStart, LoopError, LoopFailure, LoopReport, Setup, check_configured_paths, preview,
-        run_loop,
+        LoopError, LoopFailure, LoopReport, Setup, check_configured_paths, preview, run_loop,
     },
     process::{Containment, Detection},
     source::FoundSource,
@@ -70,12 +69,8 @@ impl Args {
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let source = args.source.clone();
     let source = source.map_or(SourceArg::Unnamed, SourceArg::Named);
-    let order = Order {
-        target: RunTarget::Source(source),
-        iterations: args.max_iterations,
-        options: args.options.clone(),
-        allowance: AllowanceStart::default(),
-    };
+    let target = RunTarget::Source(source);
+    let order = Order::new(target, args.max_iterations, args.options.clone());
     start(order, global)
 }
 

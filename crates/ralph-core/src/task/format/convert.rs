@@ -42,6 +42,20 @@ pub struct Converted {
     pub lost: Vec<LostField>,
 }
 
+impl Converted {
+    /// The text that was made of a whole file.
+    fn of(before: &Document, text: String) -> Self {
+        Self {
+            text,
+            from: before.format,
+            tasks: before.tasks.len(),
+            moved: Vec::new(),
+            lost_comments: 0,
+            lost: Vec::new(),
+        }
+    }
+}
+
 /// A field that is not in the new file as it was in the old one.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct LostField {
@@ -140,14 +154,7 @@ fn from_named(before: &Document, to: Format, syntax: Syntax) -> FormatResult<Con
     let native = named::native(before).json();
     let text = written_new(&native, to, syntax)?;
     check(before, &text, to, syntax)?;
-    Ok(Converted {
-        text,
-        from: before.format,
-        tasks: before.tasks.len(),
-        moved: Vec::new(),
-        lost_comments: 0,
-        lost: Vec::new(),
-    })
+    Ok(Converted::of(before, text))
 }
 
 /// A file of a format that is no tree, with what it can say. Refuses what would change the work: an id, a status,
@@ -158,16 +165,8 @@ fn to_named(
     before: &Document,
     (to, own): (Format, &NamedFormat),
 ) -> FormatResult<Converted> {
-    let whole = |text: String| Converted {
-        text,
-        from: before.format,
-        tasks: before.tasks.len(),
-        moved: Vec::new(),
-        lost_comments: 0,
-        lost: Vec::new(),
-    };
     if before.format == to {
-        return Ok(whole(checked_text(bytes)?.to_owned()));
+        return Ok(Converted::of(before, checked_text(bytes)?.to_owned()));
     }
     let text = (own.written)(before)?;
     let after = parse_bytes(&name(to.usual_syntax()), 0, text.as_bytes())?;
@@ -189,7 +188,7 @@ fn to_named(
     Ok(Converted {
         lost_comments,
         lost,
-        ..whole(text)
+        ..Converted::of(before, text)
     })
 }
 

@@ -265,7 +265,7 @@ fn puts<'w>(
     for change in changes {
         let new = match change {
             Change::Status(to) => {
-                puts.retain(|put| !is_status(put.field));
+                puts.retain(|put| !put.field.says_status());
                 status::puts(tree, format, fields, *to, words)?
             }
             Change::Attempts(count) => {
@@ -282,21 +282,6 @@ fn puts<'w>(
         puts.extend(new);
     }
     Ok(puts)
-}
-
-fn is_status(field: Field) -> bool {
-    matches!(
-        field,
-        Field::Status
-            | Field::State
-            | Field::Passes
-            | Field::Done
-            | Field::CompletedAt
-            | Field::Progress
-            | Field::Skipped
-            | Field::Failed
-            | Field::Blocked
-    )
 }
 
 fn acceptance_puts(tree: &Tree<'_>, format: Format, fields: &Fields, items: &[String]) -> Vec<Put> {

@@ -92,6 +92,22 @@ pub(super) const DONE_LIKE: &[&str] = &[
 ];
 
 impl Field {
+    /// Tells whether a format may say the status of a task by it.
+    pub(super) fn says_status(self) -> bool {
+        matches!(
+            self,
+            Self::Status
+                | Self::State
+                | Self::Passes
+                | Self::Done
+                | Self::CompletedAt
+                | Self::Progress
+                | Self::Skipped
+                | Self::Failed
+                | Self::Blocked
+        )
+    }
+
     /// The field of a member. Some names are also used for other things: `done` for a date, `state` for an
     /// object, `deferred` for a reason.
     pub(super) fn of_member(tree: &Tree<'_>, name: &str, value: At) -> Option<Self> {

@@ -44,7 +44,7 @@ fn as_it_comes_it_is_fresh_steerable_and_does_not_trust_the_repository() {
     let command = pi.command(&context(&[]));
     assert_eq!(command.program, "pi");
     assert!(matches!(command.stdin, Stdin::Open));
-    assert_eq!(pi.polite_signal(), crate::process::Signal::TERM);
+    assert_eq!(pi.facts().polite_signal, crate::process::Signal::TERM);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! Blocked from the start, so that no agent is ever given it. Written twice it is the same.
 
 use ralph_core::{
-    event::Event,
     gutter::Gutter,
     task::{
         FOR_PERSON, Status, TaskId,
@@ -29,8 +28,7 @@ impl LoopRunner {
             match self.board.source.add(&new_task(&id, task, gutter)) {
                 Ok(_) => self.reread()?,
                 Err(error @ (SourceError::Format(_) | SourceError::Exists { .. })) => {
-                    let message = format!("no task for a person could be added: {error}");
-                    self.tell(&Event::Warning { message });
+                    self.warn(format!("no task for a person could be added: {error}"));
                     return Ok(());
                 }
                 Err(other) => return Err(other.into()),

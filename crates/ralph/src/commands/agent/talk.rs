@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let environment = sandboxed(&project, environment, &agent.name(), written).await?;
         let session = InteractiveSession {
             cwd: start.clone(),
-            env: environment.for_agent(agent.credentials(), &[]),
+            env: environment.for_agent(agent.facts().credentials, &[]),
             prompt,
             done_file,
             grace: GRACE,

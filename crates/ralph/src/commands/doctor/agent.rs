@@ -69,7 +69,7 @@ fn prices(project: &Project) -> Vec<Check> {
         .chain(fallback)
         .filter_map(|choice| kind_of(choice).ok()?.map(|kind| (kind, choice)))
         .map(|(kind, choice)| (kind.make)(&agent_setup(config, choice)))
-        .filter(|agent| agent.costs() != Costs::Untold)
+        .filter(|agent| agent.facts().costs != Costs::Untold)
         .collect();
     if agents.is_empty() {
         return Vec::new();

@@ -121,7 +121,8 @@ impl<'a> Scene<'a> {
     }
 
     fn env(&self) -> Vec<(OsString, OsString)> {
-        self.environment.for_agent(self.agent.credentials(), &[])
+        self.environment
+            .for_agent(self.agent.facts().credentials, &[])
     }
 
     /// Warnings before an agent runs unattended.

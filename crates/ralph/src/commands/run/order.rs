@@ -15,7 +15,7 @@ use ralph_engine::{
     source::{FoundBy, FoundSource},
 };
 
-use super::{Options, OutputArgs};
+use super::Options;
 use crate::{artefacts::ArtefactsProject, error::CommandError, project::Project, queue};
 
 pub(crate) struct Order {
@@ -50,15 +50,11 @@ const MAX_ITERATIONS: &str = "loop.max_iterations";
 const MAX_ATTEMPTS: &str = "loop.max_attempts";
 
 impl Order {
-    /// All defaults.
-    pub(crate) fn new(target: RunTarget, look: OutputArgs) -> Self {
-        let options = Options {
-            look,
-            ..Options::default()
-        };
+    /// A loop whose limits count from now.
+    pub(crate) fn new(target: RunTarget, iterations: Option<u32>, options: Options) -> Self {
         Self {
             target,
-            iterations: None,
+            iterations,
             options,
             allowance: AllowanceStart::default(),
         }

@@ -329,17 +329,7 @@ pub(super) fn role((name, value): (&str, &Value), format: Format) -> Role {
         Some(Field::DependsOn | Field::Dependencies | Field::After) => Role::Of(Part::DependsOn),
         Some(Field::MaxAttempts) => Role::Of(Part::MaxAttempts),
         Some(Field::Attempts) => Role::Of(Part::Attempts),
-        Some(
-            field @ (Field::Status
-            | Field::State
-            | Field::Passes
-            | Field::Done
-            | Field::CompletedAt
-            | Field::Progress
-            | Field::Skipped
-            | Field::Failed
-            | Field::Blocked),
-        ) => {
+        Some(field) if field.says_status() => {
             if is_state(field, format) {
                 Role::Of(Part::Status)
             } else {
