@@ -120,6 +120,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// The cost as the agent told it; nothing where it told none.
+    pub fn told(&self) -> Dollars {
+        self.cost_usd.map_or(Dollars::NOTHING, Dollars::told)
+    }
+
     pub fn total_tokens(&self) -> u64 {
         self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
     }

@@ -42,6 +42,15 @@ pub fn ago_text(then: &str, now: Timestamp) -> String {
         .map_or_else(|_| then.to_owned(), |then| ago(then, now))
 }
 
+/// The first of many names: `a, b and 3 more`.
+pub fn first_of(names: &[String], most: usize) -> String {
+    let shown = names[..names.len().min(most)].join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// A large number in short: `999`, `12.3k`, `123k`, `1.2M`
 pub fn compact(count: u64) -> String {
     let n = count as f64;

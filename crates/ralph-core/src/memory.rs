@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use crate::sanitize::fold;
+use crate::{figures::first_of, sanitize::fold};
 
 pub const PATTERNS_HEADING: &str = "## Codebase Patterns";
 const ENTRY_PREFIX: &str = "## Iteration ";
@@ -214,20 +214,8 @@ fn render_entry(entry: &ProgressEntry) -> String {
         }
     }
     if !entry.files.is_empty() {
-        let shown = entry
-            .files
-            .iter()
-            .take(MAX_FILES)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(", ");
-        let more = entry.files.len().saturating_sub(MAX_FILES);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        out.push_str(&format!("\nFiles: {shown}{more}\n"));
+        let shown = first_of(&entry.files, MAX_FILES);
+        out.push_str(&format!("\nFiles: {shown}\n"));
     }
     let learnings: Vec<_> = entry
         .learnings

@@ -283,7 +283,7 @@ pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopFailure> {
         Err(error) => Err(error),
     };
     let worked = match worked {
-        Ok(stop) => runner.check_at_end(stop).await,
+        Ok(stop) => runner.run_clean_check_at_end(stop).await,
         failed => failed,
     };
     runner.end(worked).await
@@ -679,7 +679,7 @@ impl LoopRunner {
             return Ok(());
         }
         if let Some(guard) = &self.place.guard {
-            guard.check_places()?;
+            guard.reopen_places()?;
             self.place.before_run.restore_refs()?;
             guard.restore_changed()?;
         }

@@ -195,6 +195,7 @@ impl VerifyLayer {
     }
 }
 
+/// Without layers of its own, a workspace has no limit of space and no caches, and verifies where it works.
 #[async_trait(?Send)]
 pub(crate) trait Workspace {
     /// Returns the folder that agents and verify commands work in.
@@ -228,10 +229,14 @@ pub(crate) trait Workspace {
     fn mounts(&self) -> Result<Option<MountPlan>, LoopError>;
 
     /// Returns where the next program writes, where that is limited.
-    fn space(&self) -> Option<Box<dyn LayerSpace>>;
+    fn space(&self) -> Option<Box<dyn LayerSpace>> {
+        None
+    }
 
     /// Takes over the files that an agent may write for ralph, once a run is over.
-    fn after_run(&mut self, job: &Job) -> Result<(), LoopError>;
+    fn after_run(&mut self, _job: &Job) -> Result<(), LoopError> {
+        Ok(())
+    }
 
     /// Returns the claim that files of an executed project make.
     fn claim_in_files(&self, job: &Job, done_file: &DoneFile) -> Option<Claim>;
@@ -256,26 +261,34 @@ pub(crate) trait Workspace {
 
     /// Brings a change to where a person moved the branch. In the user's own folder a person's commit can't be
     /// told from the agent's.
-    async fn replay(&self, request: &ReplayRequest<'_>) -> Result<Replay, GitError>;
+    async fn replay(&self, _request: &ReplayRequest<'_>) -> Result<Replay, GitError> {
+        Ok(Replay::Unmoved)
+    }
 
     /// Says what of the agent's own, besides its change, the change would be verified with.
-    fn cache_flags(&self, job: &Job, files: &[ChangedFile]) -> Result<Vec<String>, LoopError>;
+    fn cache_flags(&self, _job: &Job, _files: &[ChangedFile]) -> Result<Vec<String>, LoopError> {
+        Ok(Vec::new())
+    }
 
     /// Makes a layer in which a tree is verified; `None` where it is verified where it was made.
     async fn verify_layer(
         &self,
-        job: &Job,
-        change: &AgentChange,
-    ) -> Result<Option<VerifyLayer>, LoopError>;
+        _job: &Job,
+        _change: &AgentChange,
+    ) -> Result<Option<VerifyLayer>, LoopError> {
+        Ok(None)
+    }
 
     /// Takes over what verify commands wrote in such a layer that lands with a change that passed, and returns
     /// it. The rest of what they wrote is kept until the change has landed, or is dropped.
     async fn settle_verified(
         &mut self,
-        job: &Job,
-        change: &AgentChange,
-        verified: VerifyLayer,
-    ) -> Result<Vec<PathBuf>, LoopError>;
+        _job: &Job,
+        _change: &AgentChange,
+        _verified: VerifyLayer,
+    ) -> Result<Vec<PathBuf>, LoopError> {
+        Ok(Vec::new())
+    }
 
     /// Writes what verify commands wrote in the place of the candidate, and lands with it; returns the paths.
     fn take_saved(&mut self, _saved: Vec<SavedFile>) -> Result<Vec<PathBuf>, LoopError> {
@@ -283,7 +296,9 @@ pub(crate) trait Workspace {
     }
 
     /// Plans what a verify command sees in such a layer.
-    fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError>;
+    fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
+        Ok(layer.mount_plan()?)
+    }
 
     /// Puts back what formatters or verify commands changed that is not theirs to change. A candidate is there
     /// once the tree was written: then its files are put back too.
@@ -298,7 +313,7 @@ pub(crate) trait Workspace {
     fn edited_untracked(&self, job: &Job) -> Result<Vec<PathBuf>, LoopError>;
 
     /// Puts the base back, and holds the workspace ready for an agent that goes on with an attempt.
-    async fn hand_over(&mut self, job: &Job, attempt: &str) -> Result<(), LoopError>;
+    async fn hold_for_next(&mut self, job: &Job, attempt: &str) -> Result<(), LoopError>;
 
     /// Puts the base back, without the work of the attempt.
     async fn reset(&mut self, job: &Job) -> Result<(), LoopError>;

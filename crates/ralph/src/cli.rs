@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
+use ralph_engine::settings::Surroundings;
 
 use crate::{
     commands::{self, CommandAccess},
@@ -36,6 +37,17 @@ pub(crate) struct Global {
     /// Use this configuration file instead of the project's ralph.yaml
     #[arg(long, global = true, value_name = "FILE", env = "RALPH_CONFIG")]
     pub(crate) config: Option<std::path::PathBuf>,
+}
+
+impl Global {
+    /// The surroundings of the process, seen from the folder that was asked for.
+    pub(crate) fn surroundings(&self) -> Result<Surroundings, CommandError> {
+        let mut surroundings = Surroundings::of_process()?;
+        if let Some(folder) = &self.directory {
+            surroundings.start.push(folder);
+        }
+        Ok(surroundings)
+    }
 }
 
 pub(crate) fn main() -> ExitCode {

@@ -29,10 +29,7 @@ pub(crate) fn refuse(words: &str, global: &Global) -> Result<(), CommandError> {
 
 /// The sign by which this process is known to be inside a run, in words. Opens nothing but the settings.
 pub(crate) fn sign(global: &Global) -> Result<Option<String>, CommandError> {
-    let mut surroundings = Surroundings::of_process()?;
-    if let Some(folder) = &global.directory {
-        surroundings.start.push(folder);
-    }
+    let surroundings = global.surroundings()?;
     let data_dir = data_dir_of(&surroundings);
     let worktree = worktree(global, &surroundings);
     let place = CommandPlace {

@@ -109,10 +109,7 @@ impl Project {
 
     /// Opens it, and changes nothing.
     pub(crate) fn look(global: &Global, flags: Vec<FlagValue>) -> Result<Self, CommandError> {
-        let mut surroundings = Surroundings::of_process()?;
-        if let Some(folder) = &global.directory {
-            surroundings.start.push(folder);
-        }
+        let surroundings = global.surroundings()?;
         let request = Request {
             config_file: global.config.clone(),
             flags,

@@ -3,7 +3,7 @@
 //! Facts in, Markdown out. Decides nothing, and says no more than what is known.
 
 use crate::{
-    figures::{count, duration},
+    figures::{count, duration, first_of},
     sanitize::one_line,
 };
 
@@ -179,15 +179,8 @@ fn completed(task: &Completed) -> String {
         }
     }
     if !task.files.is_empty() {
-        let shown = &task.files[..task.files.len().min(FILES)];
-        let more = task.files.len() - shown.len();
-        let shown: Vec<String> = shown.iter().map(|file| format!("`{file}`")).collect();
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        text.push_str(&format!("  - files: {}{more}\n", shown.join(", ")));
+        let files: Vec<String> = task.files.iter().map(|file| format!("`{file}`")).collect();
+        text.push_str(&format!("  - files: {}\n", first_of(&files, FILES)));
     }
     if !task.summary.trim().is_empty() {
         text.push_str(&format!("  - {}\n", plain(&task.summary)));

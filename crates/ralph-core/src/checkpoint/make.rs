@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{
     agent::Usage,
-    dollars::Dollars,
     id::{CheckpointId, LoopId},
     sanitize::one_line,
     signal::ClosingBlock,
@@ -211,7 +210,7 @@ impl Moment {
             add(&mut metrics.output_tokens, usage.output_tokens);
             add(&mut metrics.cache_read_tokens, usage.cache_read_tokens);
             add(&mut metrics.cache_write_tokens, usage.cache_write_tokens);
-            let cost = usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told);
+            let cost = usage.told();
             add(&mut metrics.cost_micro_usd, cost.millionths());
             add(&mut metrics.tool_calls, tool_calls);
         }

@@ -256,7 +256,7 @@ impl RunSeen {
                 }
             }
             Beat::Usage(usage) => {
-                let told = usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told);
+                let told = usage.told();
                 self.cost = self.cost.max(told);
             }
             Beat::Tool { .. } | Beat::Text { .. } | Beat::Waits | Beat::Ended | Beat::Other => {}

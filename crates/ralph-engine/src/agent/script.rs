@@ -115,7 +115,7 @@ impl Dialect for ScriptEvents {
 impl ScriptEvents {
     /// Its sums grow by a call at a time.
     fn count(&mut self, usage: Usage) {
-        let before = self.usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told);
+        let before = self.usage.told();
         self.calls.push(ModelCall {
             model: Some("script".into()),
             caller: Caller::Agent,

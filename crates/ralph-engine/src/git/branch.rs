@@ -286,9 +286,7 @@ impl Repo {
         let mut state = self.in_order().await;
         let (head, current) = self.current()?;
         self.refuse_branch_elsewhere(branch, current.as_deref())?;
-        self.adopt_real_index(&mut state)?;
-        self.shadow.set_head(&head)?;
-        self.ensure_index(&head).await?;
+        self.take_over_index(&mut state, &head).await?;
         self.read_into_folder(branch, (&head, to), ReadTrial::Yes)
             .await
     }
@@ -312,9 +310,7 @@ impl Repo {
             return Ok(BranchOutcome::Current);
         }
         self.refuse_branch_elsewhere(branch, current.as_deref())?;
-        self.adopt_real_index(&mut state)?;
-        self.shadow.set_head(&head)?;
-        self.ensure_index(&head).await?;
+        self.take_over_index(&mut state, &head).await?;
         if tip.is_none() {
             // A name that can't be had is found before a file is touched.
             let why = "ralph: branch made";

@@ -252,9 +252,7 @@ impl Repo {
     pub async fn tracked_paths(&self) -> Result<TrackedPaths, GitError> {
         let mut state = self.in_order().await;
         let (head, _) = self.current()?;
-        self.adopt_real_index(&mut state)?;
-        self.shadow.set_head(&head)?;
-        self.ensure_index(&head).await?;
+        self.take_over_index(&mut state, &head).await?;
         let index = self.base_entries().await?;
         let mut found = TrackedPaths::default();
         for file in index.tracked()?.0 {

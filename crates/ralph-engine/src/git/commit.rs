@@ -137,9 +137,7 @@ impl Repo {
                 .ok_or_else(|| GitError::Unsupported {
                     what: "a detached HEAD, on which nothing can be committed".into(),
                 })?;
-        self.adopt_real_index(&mut state)?;
-        self.shadow.set_head(&head)?;
-        self.ensure_index(&head).await?;
+        self.take_over_index(&mut state, &head).await?;
         let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
         // The commit is put together from HEAD, so that what a person staged stays out of it.
         self.copy_base_to_stage()?;

@@ -124,9 +124,7 @@ impl Repo {
 
     async fn start_scan(&self, state: &mut State, scan: &[&str]) -> Result<EarlyScan, GitError> {
         let (head, _) = self.current()?;
-        self.adopt_real_index(state)?;
-        self.shadow.set_head(&head)?;
-        self.ensure_index(&head).await?;
+        self.take_over_index(state, &head).await?;
         Ok(EarlyScan {
             running: tokio::spawn(self.git(scan).into_answer()),
             of: head,

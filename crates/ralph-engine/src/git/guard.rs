@@ -162,7 +162,7 @@ impl Guard {
     /// Returns whether HEAD left its branch. After a crash it is unknown who did that, and the files in the
     /// working tree went with it.
     pub fn head_now(&self) -> Result<HeadNow, GitError> {
-        self.check_places()?;
+        self.reopen_places()?;
         let (git_dir, common_dir) = (self.folders[0].path(), self.folders[1].path());
         let path = git_dir.join("HEAD");
         let was = self.kept(&path).and_then(Kept::bytes);
@@ -192,7 +192,7 @@ impl Guard {
     /// Puts back what changed and says what it was. A file that is taken away is kept beside the
     /// snapshot: after a crash it may be a person's.
     pub fn restore_changed(&self) -> Result<Vec<Tampered>, GitError> {
-        self.check_places()?;
+        self.reopen_places()?;
         self.restore_checked()
     }
 
@@ -282,8 +282,9 @@ impl Guard {
         }
     }
 
-    /// Refuses a `.git` that is not the one that the snapshot is of.
-    pub fn check_places(&self) -> Result<(), GitError> {
+    /// Gives the owner back the rights on git's folders, and refuses a `.git` that is not the one that the
+    /// snapshot is of.
+    pub fn reopen_places(&self) -> Result<(), GitError> {
         self.open_folders();
         for top in &self.folders {
             open_subfolders(&top.path().join("objects"), |_| true);
@@ -292,7 +293,7 @@ impl Guard {
     }
 
     /// The same for a caller that puts refs back next, and with them the folders of objects.
-    pub fn check_places_but_objects(&self) -> Result<(), GitError> {
+    pub fn reopen_places_but_objects(&self) -> Result<(), GitError> {
         self.open_folders();
         self.compare_places()
     }

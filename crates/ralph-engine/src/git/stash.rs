@@ -47,9 +47,7 @@ impl Repo {
         state.base_index = None;
         state.staged = None;
         let (head, branch) = self.current()?;
-        self.adopt_real_index(&mut state)?;
-        self.shadow.set_head(&head)?;
-        self.ensure_index(&head).await?;
+        self.take_over_index(&mut state, &head).await?;
         let mut seen = self.scan().await?;
         let own = |path: &Path| own_paths.iter().any(|own| path.starts_with(own));
         seen.changed.retain(|entry| !own(&entry.path));
@@ -87,9 +85,7 @@ impl Repo {
         state.base_index = None;
         state.staged = None;
         let (head, _) = self.current()?;
-        self.adopt_real_index(&mut state)?;
-        self.shadow.set_head(&head)?;
-        self.ensure_index(&head).await?;
+        self.take_over_index(&mut state, &head).await?;
         let list = self.git(["stash", "list", "--format=%H"]).run().await?;
         let list = String::from_utf8_lossy(&list);
         let place = list

@@ -101,6 +101,17 @@ impl Repo {
         read_seen(&self.git(SCAN).run().await?)
     }
 
+    /// Makes the base index what the person's is, over HEAD.
+    pub(super) async fn take_over_index(
+        &self,
+        state: &mut State,
+        head: &Oid,
+    ) -> Result<(), GitError> {
+        self.adopt_real_index(state)?;
+        self.shadow.set_head(head)?;
+        self.ensure_index(head).await
+    }
+
     /// Makes the base index if there is none.
     pub(super) async fn ensure_index(&self, base: &Oid) -> Result<(), GitError> {
         if self.shadow.index().exists() {

@@ -60,10 +60,7 @@ pub(super) fn out_of_budget(context: &IterationContext<'_>, action: &Action) -> 
 
 /// An agent that was told the amount stops by itself: that is ralph's limit, and no error of the agent.
 pub(super) fn stopped_by_its_cost(context: &IterationContext<'_>, report: &mut AgentReport) {
-    let own = report
-        .usage
-        .cost_usd
-        .map_or(Dollars::NOTHING, Dollars::told);
+    let own = report.usage.told();
     let reached = cost_limit(context).and_then(|limit| limit.reached(own));
     // The sum of an agent that was cut off comes last, and is the better one.
     if let (Ending::Budget { .. } | Ending::OverBudget { .. }, Some(over)) =

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use ralph_core::{
     agent::AgentReport,
-    dollars::Dollars,
     handoff::{HandoffTrigger, HandoffWatch, Handover, Room, Start, from_block},
     iteration::{Lands, Purpose},
     sanitize::one_line,
@@ -67,10 +66,7 @@ pub(super) fn handoff_of_run(
         }
         HandoffTrigger::TokenBudget => {
             if let Some(limit) = cost_limit(context) {
-                let own = report
-                    .usage
-                    .cost_usd
-                    .map_or(Dollars::NOTHING, Dollars::told);
+                let own = report.usage.told();
                 let left = limit.max.without(limit.spent.plus(own));
                 handover.sentence += &format!("; {left} of {} are left now", limit.max);
             }

@@ -85,7 +85,7 @@ pub(crate) async fn keep(
     }
     match verdict {
         // The next agent goes on in the same place, with what git ignores there.
-        Verdict::Handoff { .. } => workspace.hand_over(job, &reference).await?,
+        Verdict::Handoff { .. } => workspace.hold_for_next(job, &reference).await?,
         _ => workspace.reset(job).await?,
     }
     Ok(StepDone::Kept {

@@ -3,6 +3,7 @@
 use ralph_core::{
     change::shown,
     event::Event,
+    figures::first_of,
     iteration::{AgentChange, ChangedFile, ReplayedChange, StepDone},
 };
 
@@ -50,17 +51,11 @@ pub(super) async fn replay(
             (message, StepDone::Replayed { change })
         }
         Replay::Conflict { tip, paths } => {
-            let named: Vec<String> = paths.iter().take(MOST_NAMED).map(|p| shown(p)).collect();
-            let more = paths.len().saturating_sub(MOST_NAMED);
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
+            let named: Vec<String> = paths.iter().map(|path| shown(path)).collect();
             let reason = format!(
-                "{branch} was moved to {} meanwhile, and the change conflicts with it in {}{more}",
+                "{branch} was moved to {} meanwhile, and the change conflicts with it in {}",
                 tip.short(),
-                named.join(", ")
+                first_of(&named, MOST_NAMED)
             );
             (reason.clone(), StepDone::Overtaken { reason })
         }

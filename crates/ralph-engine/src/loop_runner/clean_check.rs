@@ -81,22 +81,22 @@ impl LoopRunner {
     }
 
     /// Checks what has just landed, where each is to be checked. Returns what the record is to say.
-    pub(super) async fn check_landed(&mut self) -> Result<Option<String>, LoopError> {
+    pub(super) async fn run_clean_check(&mut self) -> Result<Option<String>, LoopError> {
         match self.settings.config.verification.clean_check {
-            CleanCheck::Always => self.check_due().await,
+            CleanCheck::Always => self.run_due_check().await,
             CleanCheck::End | CleanCheck::Off => Ok(None),
         }
     }
 
     /// Checks what landed last. A loop whose last commit can't be built by others ends as one that a person has
     /// to look at.
-    pub(super) async fn check_at_end(&mut self, stop: Stop) -> Result<Stop, LoopError> {
+    pub(super) async fn run_clean_check_at_end(&mut self, stop: Stop) -> Result<Stop, LoopError> {
         let is_cut_off = matches!(stop, Stop::Interrupted { .. } | Stop::Failed { .. });
         match self.settings.config.verification.clean_check {
             CleanCheck::End | CleanCheck::Always if is_cut_off => {
                 self.leave_unchecked("the loop was stopped before").await?;
             }
-            CleanCheck::End | CleanCheck::Always => drop(self.check_due().await?),
+            CleanCheck::End | CleanCheck::Always => drop(self.run_due_check().await?),
             CleanCheck::Off => {
                 self.leave_unchecked("`verification.clean_check` is off")
                     .await?;
@@ -121,13 +121,13 @@ impl LoopRunner {
     }
 
     /// Checks what is due, and returns what is to be said of it.
-    async fn check_due(&mut self) -> Result<Option<String>, LoopError> {
+    async fn run_due_check(&mut self) -> Result<Option<String>, LoopError> {
         let Some(due) = self.clean.due.take() else {
             return Ok(None);
         };
         let what = format!("verifying {} in a fresh clone", due.commit.short());
         self.output.reporter.begin(&what);
-        let found = self.check_in_clone(&due).await;
+        let found = self.verify_in_clone(&due).await;
         let found = found.unwrap_or_else(|error| CleanFinding::NotChecked {
             reason: error.to_string(),
         });
@@ -144,7 +144,7 @@ impl LoopRunner {
         Ok((outcome != CleanOutcome::Passed).then_some(message))
     }
 
-    async fn check_in_clone(&mut self, due: &DueCheck) -> Result<CleanFinding, LoopError> {
+    async fn verify_in_clone(&mut self, due: &DueCheck) -> Result<CleanFinding, LoopError> {
         let place = &self.place;
         let environment = &self.runtime.environment;
         let read_only = read_only_data(&place.data_dir, &place.root, environment);

@@ -76,7 +76,7 @@ impl LoopRunner {
             self.take_back_mark()?;
         }
         if lands {
-            let flag = self.check_landed().await?;
+            let flag = self.run_clean_check().await?;
             worked.outcome.log.flags.extend(flag);
         }
         let Worked {

@@ -48,7 +48,7 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
             notices: Vec::new(),
         });
     };
-    guard.check_places()?;
+    guard.reopen_places()?;
     let refs = RefGuard::load(state_dir)?;
     let mut said = match &refs {
         Some(refs) => refs.free_wedges(|| refs.task_files())?,

@@ -91,7 +91,7 @@ impl Placeholders {
     }
 
     /// Lets the keeper of a program that has begun be the one that holds them.
-    pub(super) fn hand_over(&self) {
+    pub(super) fn release_lock(&self) {
         if let Ok(mut held) = self.lock.lock() {
             *held = None;
         }
@@ -108,7 +108,7 @@ impl Placeholders {
 impl Drop for Placeholders {
     fn drop(&mut self) {
         // The keeper has a copy of this lock, which would not be in its own way.
-        self.hand_over();
+        self.release_lock();
         sweep_placeholders(&self.list);
     }
 }
@@ -369,7 +369,7 @@ mod tests {
     fn a_list_of_a_killed_ralph_is_finished_also_where_it_got_no_further() {
         let ground = Ground::new();
         let held = ground.make();
-        held.hand_over();
+        held.release_lock();
         std::mem::forget(held);
         std::fs::remove_file(ground.root.join("folder/file")).unwrap();
         // A further one was to be written.

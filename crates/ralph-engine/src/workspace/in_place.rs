@@ -13,14 +13,12 @@ use std::{
 use async_trait::async_trait;
 use ralph_core::{
     change::{CompiledPolicy, DecidingFiles, shown},
-    iteration::{AgentChange, ChangedFile},
     job::Job,
     signal::Claim,
 };
 
 use super::{
-    Continued, RestoredAfter, RestoredFiles, StagedCandidate, TrustedKind, TrustedPath,
-    VerifyLayer, Workspace,
+    Continued, RestoredAfter, RestoredFiles, StagedCandidate, TrustedKind, TrustedPath, Workspace,
 };
 use crate::{
     agent::{DoneFile, kinds},
@@ -30,12 +28,11 @@ use crate::{
     error::{LoopError, file_error},
     failpoint::failpoint,
     git::{
-        ChangedBy, GitError, Guard, GuardedFiles, History, Oid, RefGuard, Replay, ReplayRequest,
-        Repo, ResetSpec, SavedFile, StageSpec, Staged,
+        ChangedBy, GitError, Guard, GuardedFiles, History, Oid, RefGuard, Repo, ResetSpec,
+        SavedFile, StageSpec, Staged,
     },
     iteration::{Findings, IterationFiles, LOGS},
     journal_text::{oid, paths_from_text},
-    layer::{Layer, LayerSpace},
     plain_file::{self, FileStamp},
     process::{BindAccess, MountPlan, PlaceholderKind, Placeholders, is_placeholder},
     progress_file::ProgressFile,
@@ -268,14 +265,6 @@ impl Workspace for InPlace<'_> {
         Ok(Some(plan))
     }
 
-    fn space(&self) -> Option<Box<dyn LayerSpace>> {
-        None
-    }
-
-    fn after_run(&mut self, _job: &Job) -> Result<(), LoopError> {
-        Ok(())
-    }
-
     fn claim_in_files(&self, job: &Job, done_file: &DoneFile) -> Option<Claim> {
         let artefacts = self.artefacts.as_ref()?;
         artefacts.claim(job, self.source, done_file)
@@ -351,35 +340,6 @@ impl Workspace for InPlace<'_> {
     async fn fingerprint(&self) -> Option<u64> {
         let own_folder = Path::new(dot_ralph::FOLDER);
         self.repo.fingerprint(own_folder).await.ok()
-    }
-
-    async fn replay(&self, _request: &ReplayRequest<'_>) -> Result<Replay, GitError> {
-        Ok(Replay::Unmoved)
-    }
-
-    fn cache_flags(&self, _job: &Job, _files: &[ChangedFile]) -> Result<Vec<String>, LoopError> {
-        Ok(Vec::new())
-    }
-
-    async fn verify_layer(
-        &self,
-        _job: &Job,
-        _change: &AgentChange,
-    ) -> Result<Option<VerifyLayer>, LoopError> {
-        Ok(None)
-    }
-
-    async fn settle_verified(
-        &mut self,
-        _job: &Job,
-        _change: &AgentChange,
-        _verified: VerifyLayer,
-    ) -> Result<Vec<PathBuf>, LoopError> {
-        Ok(Vec::new())
-    }
-
-    fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
-        Ok(layer.mount_plan()?)
     }
 
     async fn restore_after_commands(
@@ -458,7 +418,7 @@ impl Workspace for InPlace<'_> {
         Ok(edited.map(|(path, _)| path.clone()).collect())
     }
 
-    async fn hand_over(&mut self, job: &Job, _attempt: &str) -> Result<(), LoopError> {
+    async fn hold_for_next(&mut self, job: &Job, _attempt: &str) -> Result<(), LoopError> {
         self.reset(job).await
     }
 
@@ -575,9 +535,9 @@ impl InPlace<'_> {
         if let Some(guard) = self.guard {
             let before = self.before.as_deref();
             if before.is_some_and(BeforeRun::is_in_force) {
-                guard.check_places_but_objects()?;
+                guard.reopen_places_but_objects()?;
             } else {
-                guard.check_places()?;
+                guard.reopen_places()?;
             }
         }
         let restored = self.before.as_ref().map(|before| before.restore_refs());

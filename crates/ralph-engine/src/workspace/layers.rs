@@ -15,7 +15,12 @@ use std::{
     thread::JoinHandle,
 };
 
-use ralph_core::{change::shown, figures::bytes, id::IterationId, job::Job};
+use ralph_core::{
+    change::shown,
+    figures::{bytes, first_of},
+    id::IterationId,
+    job::Job,
+};
 
 pub(crate) use self::submodules::alternates;
 
@@ -551,18 +556,12 @@ fn notes(place: &LayerPlace, sockets: &SocketSearch, root: &Path) -> Vec<String>
         ));
     }
     if !sockets.found.is_empty() {
-        let named = sockets.found.iter().take(MOST_SOCKETS);
+        let named = sockets.found.iter();
         let named = named.map(|path| path.strip_prefix(root).unwrap_or(path));
         let named: Vec<String> = named.map(shown).collect();
-        let more = sockets.found.len().saturating_sub(MOST_SOCKETS);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
         notes.push(format!(
-            "agents and verify commands can't connect to sockets in the repository: {}{more} (`workspace.mode: in_place` lets them)",
-            named.join(", ")
+            "agents and verify commands can't connect to sockets in the repository: {} (`workspace.mode: in_place` lets them)",
+            first_of(&named, MOST_SOCKETS)
         ));
     }
     notes

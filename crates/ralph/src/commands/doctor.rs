@@ -15,7 +15,7 @@ mod tasks;
 
 use std::process::ExitCode;
 
-use ralph_engine::settings::{ProjectKind, Surroundings, find_project};
+use ralph_engine::settings::{ProjectKind, find_project};
 use serde::Serialize;
 
 use crate::{
@@ -117,10 +117,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 }
 
 fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
-    let mut surroundings = Surroundings::of_process()?;
-    if let Some(folder) = &global.directory {
-        surroundings.start.push(folder);
-    }
+    let surroundings = global.surroundings()?;
     let place = find_project(&surroundings.start).map_err(|error| {
         CommandError::user(format!(
             "can't read {}: {error}",

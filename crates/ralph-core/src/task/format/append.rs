@@ -84,11 +84,7 @@ fn appended_by(
     before: &Document,
     (bytes, task): (&[u8], &NewTask),
 ) -> FormatResult<Vec<u8>> {
-    let file = NamedFile {
-        name: file_name,
-        index: 0,
-        text: checked_text(bytes)?,
-    };
+    let file = NamedFile::one(file_name, checked_text(bytes)?);
     let mut texts = (own.appended)(&file, task)?.into_iter();
     let good = texts.find(|text| {
         let Ok(mut after) = parse_bytes(file_name, 0, text.as_bytes()) else {

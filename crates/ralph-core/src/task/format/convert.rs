@@ -174,11 +174,7 @@ fn to_named(
     let mut lost = kept::lost(before, &after);
     let mut lost_comments = 0;
     if let Some(from) = rules::named(file_name) {
-        let file = NamedFile {
-            name: file_name,
-            index: 0,
-            text: checked_text(bytes)?,
-        };
+        let file = NamedFile::one(file_name, checked_text(bytes)?);
         let names = (from.untold)(&file).into_iter();
         names.for_each(|(name, place)| kept::add(&mut lost, &name, place));
     } else if let Some(tree) = parse_tree(file_name, bytes)? {

@@ -159,11 +159,7 @@ fn edited_by(
     if let Some(edit) = edits.iter().find(|edit| !is_there(&edit.task)) {
         return Err(not_there(&edit.task));
     }
-    let file = NamedFile {
-        name: file_name,
-        index: 0,
-        text: checked_text(bytes)?,
-    };
+    let file = NamedFile::one(file_name, checked_text(bytes)?);
     let text = (own.edited)(&file, edits)?;
     let broken = || cannot("the result would not be the same file otherwise");
     let after = parse_bytes(file_name, 0, text.as_bytes()).map_err(|_| broken())?;

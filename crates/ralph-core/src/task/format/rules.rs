@@ -157,6 +157,14 @@ pub(super) struct NamedFile<'a> {
     pub(super) text: &'a str,
 }
 
+impl<'a> NamedFile<'a> {
+    /// A file whose tasks stand in no other.
+    pub(super) fn one(name: &'a str, text: &'a str) -> Self {
+        let index = 0;
+        Self { name, index, text }
+    }
+}
+
 /// The format that the name of a file tells.
 pub(super) fn named(file_name: &str) -> Option<&'static NamedFormat> {
     let mut named = Format::NAMED.into_iter();

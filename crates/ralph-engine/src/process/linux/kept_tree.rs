@@ -83,7 +83,7 @@ impl KeptTree {
             },
         })?;
         if let Some(placeholders) = placeholders {
-            placeholders.hand_over();
+            placeholders.release_lock();
         }
         let pid = keeper
             .id()

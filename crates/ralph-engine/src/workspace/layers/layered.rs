@@ -524,7 +524,7 @@ impl Workspace for Layered<'_> {
         Ok(written.map(|entry| entry.path).collect())
     }
 
-    async fn hand_over(&mut self, job: &Job, attempt: &str) -> Result<(), LoopError> {
+    async fn hold_for_next(&mut self, job: &Job, attempt: &str) -> Result<(), LoopError> {
         let layer = self.layers.current.take().map(|current| current.layer);
         self.layers.parked = layer.map(|layer| ParkedLayer {
             attempt: attempt.to_owned(),

@@ -2,6 +2,8 @@
 
 use std::{path::Path, process::Command};
 
+use ralph_core::figures::first_of;
+
 use super::Check;
 
 /// The oldest git that ralph is known to work with.
@@ -123,21 +125,14 @@ fn clean(root: &Path, not_dirt: &[String]) -> Check {
         Err(why) => return Check::problem("tree", format!("git status fails: {why}")),
     };
     let entries = said.split('\0').filter_map(|entry| entry.get(3..));
-    let dirty: Vec<&str> = entries
+    let dirty: Vec<String> = entries
         .filter(|path| !not_dirt.iter().any(|own| Path::new(path).starts_with(own)))
+        .map(str::to_owned)
         .collect();
     if dirty.is_empty() {
         return Check::ok("tree", "nothing uncommitted");
     }
-    let mut names = dirty
-        .iter()
-        .take(MOST_PATHS)
-        .copied()
-        .collect::<Vec<_>>()
-        .join(", ");
-    if dirty.len() > MOST_PATHS {
-        names.push_str(&format!(" and {} more", dirty.len() - MOST_PATHS));
-    }
+    let names = first_of(&dirty, MOST_PATHS);
     Check::warning("tree", format!("changes that are not committed: {names}"))
         .hint("commit or stash them: `ralph run` refuses to start on them")
 }

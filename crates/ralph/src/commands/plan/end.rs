@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use ralph_core::{agent::Ending, economics::Alert, sanitize::one_line};
+use ralph_core::{agent::Ending, economics::Alert, figures::first_of, sanitize::one_line};
 use ralph_engine::{
     lock::LockError,
     plan::{PlanError, PlanReport},
@@ -48,13 +48,8 @@ pub(super) fn explain(error: PlanError) -> CommandError {
 
 /// `a, b and 3 more`.
 pub(super) fn listed(items: &[String]) -> String {
-    let shown = &items[..items.len().min(MOST_LISTED)];
-    let shown: Vec<String> = shown.iter().map(|item| one_line(item, 200)).collect();
-    let more = items.len().saturating_sub(MOST_LISTED);
-    match more {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    let items: Vec<String> = items.iter().map(|item| one_line(item, 200)).collect();
+    first_of(&items, MOST_LISTED)
 }
 
 /// The agent changed what can't be put back without risk.

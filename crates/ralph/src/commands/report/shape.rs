@@ -73,7 +73,7 @@ impl ReportFacts {
             return total.spent();
         }
         KnownCost {
-            spent_usd: self.usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told),
+            spent_usd: self.usage.told(),
             ..KnownCost::default()
         }
     }

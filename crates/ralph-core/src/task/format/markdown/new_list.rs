@@ -43,11 +43,7 @@ pub(super) fn written(document: &Document) -> FormatResult<String> {
 }
 
 fn read_again(text: &str) -> Vec<Task> {
-    let file = NamedFile {
-        name: FILE,
-        index: 0,
-        text,
-    };
+    let file = NamedFile::one(FILE, text);
     super::parse(&file).map_or_else(|_| Vec::new(), |document| document.tasks)
 }
 
@@ -538,11 +534,7 @@ impl SaidInWords {
             "# T\n\n{head}\n\n{}{last}",
             body_lines(words, indent, false)
         );
-        let file = NamedFile {
-            name: FILE,
-            index: 0,
-            text: &source,
-        };
+        let file = NamedFile::one(FILE, &source);
         let read = super::read(&file).ok()?;
         let ([outer, inner], [said, below]) = (&read.list.entries[..], &read.texts[..]) else {
             return None;
