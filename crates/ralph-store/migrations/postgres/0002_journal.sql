@@ -17,10 +17,12 @@ EXCEPTION WHEN invalid_text_representation THEN
 END
 $$;
 
--- The value at a path as in '$.usage.costUsd', as text. Not `jsonb`, which refuses a text with a NUL in it.
+-- The value at a path as in '$.usage.costUsd', as text. A NUL, which agents do say, can't be in a text here and would
+-- be an error wherever in the document it stands; it is read as the sign for what can't be shown. Its escape has as
+-- many letters, so that one behind an escaped \ stays valid.
 CREATE FUNCTION ralph_journal.json_extract(body text, path text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN body::json #>> string_to_array(substr(path, 3), '.');
+RETURN replace(body, '\u0000', '\ufffd')::json #>> string_to_array(substr(path, 3), '.');
 
 REVOKE EXECUTE ON FUNCTION ralph_journal.json_valid(text), ralph_journal.json_extract(text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ralph_journal.json_valid(text), ralph_journal.json_extract(text, text) TO ralph_app;
@@ -403,7 +405,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    told numeric := (NEW.record::json #>> '{usage,costUsd}')::numeric;
+    told numeric := ralph_journal.json_extract(NEW.record, '$.usage.costUsd')::numeric;
 BEGIN
     UPDATE ralph.loop SET
         iterations = iterations + 1,
@@ -412,8 +414,8 @@ BEGIN
             WHEN told IS NULL THEN cost_millionths
             ELSE coalesce(cost_millionths, 0) + round(told * 1000000)::bigint
         END,
-        input_tokens = input_tokens + coalesce((NEW.record::json #>> '{usage,inputTokens}')::bigint, 0),
-        output_tokens = output_tokens + coalesce((NEW.record::json #>> '{usage,outputTokens}')::bigint, 0)
+        input_tokens = input_tokens + coalesce(ralph_journal.json_extract(NEW.record, '$.usage.inputTokens')::bigint, 0),
+        output_tokens = output_tokens + coalesce(ralph_journal.json_extract(NEW.record, '$.usage.outputTokens')::bigint, 0)
     WHERE tenant = NEW.tenant AND origin = NEW.origin AND id = NEW.loop_id;
     RETURN NULL;
 END

@@ -4,12 +4,16 @@ mod audit;
 mod bad_input;
 mod checks;
 mod migrations;
+mod pitfalls;
+mod storm;
+mod team;
 
 use ralph_testkit::postgres::{Cluster, Database};
 
 use super::{
-    StoreUrl, UrlSource,
+    Scope, StoreConnection, StoreUrl, UrlSource,
     admin::{self, NewRole},
+    schema,
 };
 
 /// A URL from the environment.
