@@ -46,6 +46,30 @@ pub const OF_REWRITES: [&str; 6] = [
 /// The same in a command of a person's: its file is written, and all but its end is.
 pub const OF_COMMANDS: [&str; 2] = ["command-written", "command-applied"];
 
+/// Those of a round of sync, in the order of its steps; some are passed more than once in a round.
+pub const OF_SYNC: [&str; 20] = [
+    "sync-committing-here",
+    "sync-enabled",
+    "sync-renamed",
+    "sync-went-back",
+    "sync-command-kept",
+    "sync-taking",
+    "sync-command-told",
+    "sync-read",
+    "sync-noted",
+    "sync-begun",
+    "sync-moved",
+    "sync-rows-written",
+    "sync-sealed",
+    "sync-committed",
+    "sync-acknowledged",
+    "sync-result-sent",
+    "sync-result-told",
+    "sync-log-written",
+    "sync-log-sent",
+    "sync-log-noted",
+];
+
 /// Every place where the disk can be made to fail.
 pub const FAULTS: [&str; 6] = ["journal", "file", "git-object", "log", "progress", "status"];
 
@@ -105,8 +129,10 @@ impl WantedFault {
 /// Dies here if the environment says so.
 pub fn failpoint(name: &'static str) {
     if cfg!(debug_assertions) {
-        let known =
-            ALL.contains(&name) || OF_REWRITES.contains(&name) || OF_COMMANDS.contains(&name);
+        let known = ALL.contains(&name)
+            || OF_REWRITES.contains(&name)
+            || OF_COMMANDS.contains(&name)
+            || OF_SYNC.contains(&name);
         debug_assert!(known, "unknown failpoint {name}");
         hit(name);
     }

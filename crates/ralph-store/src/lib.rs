@@ -20,6 +20,8 @@ mod rewrites;
 mod sessions;
 mod sql;
 mod sqlite;
+#[cfg(feature = "postgres")]
+pub mod sync;
 mod tasks;
 
 pub use checkpoints::{CheckpointFilter, CheckpointStore};

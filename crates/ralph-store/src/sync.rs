@@ -35,13 +35,14 @@ pub use self::{
 use self::{
     decide::{Cursor, Outcome, decide, judge_skew},
     listen::Listener,
-    local::{IncomingCommand, Kept, Local, SyncState},
+    local::{IncomingCommand, Kept, Local},
     lock::SyncLock,
     outgoing::Outgoing,
-    server::{Sent, Server},
+    server::{Sent, Server, Standing},
 };
 use crate::{
     JournalError,
+    failpoint::failpoint,
     postgres::{StoreError, StoreUrl},
 };
 
@@ -185,6 +186,8 @@ pub struct Syncer {
     options: SyncOptions,
     out: Outgoing,
     local: Local,
+    /// Its name on the server: nothing else may change it while this holds the lock.
+    origin: String,
     server: Option<Server>,
     listener: Listener,
     failures: u32,
@@ -204,10 +207,11 @@ impl Syncer {
         local
             .enable(&options.include, &server, &options.tenant)
             .await?;
-        Ok(Self::with(local, options, Some(lock)))
+        let origin = local.state().await?.origin;
+        Ok(Self::with(local, origin, options, Some(lock)))
     }
 
-    fn with(local: Local, options: SyncOptions, lock: Option<SyncLock>) -> Self {
+    fn with(local: Local, origin: String, options: SyncOptions, lock: Option<SyncLock>) -> Self {
         let out = Outgoing {
             include: options.include.clone(),
             filter: options.filter.clone(),
@@ -215,6 +219,7 @@ impl Syncer {
         Self {
             out,
             local,
+            origin,
             server: None,
             listener: Listener::default(),
             failures: 0,
@@ -258,62 +263,74 @@ impl Syncer {
         let limit = POLL
             .saturating_mul(1 << self.failures.min(5))
             .min(LONGEST_POLL);
-        let origin = self.server.as_ref().map(Server::origin);
-        match origin {
-            Some(origin) => self.listener.wait(&self.options.url, origin, limit).await,
+        if self.server.is_none() {
             // The listener would not reach it either.
-            None => {
-                tokio::time::sleep(limit).await;
-                Wake::Time
-            }
+            tokio::time::sleep(limit).await;
+            return Wake::Time;
+        }
+        let heard = self.listener.heard(&self.options.url, &self.origin);
+        match tokio::time::timeout(limit, heard).await {
+            Ok(()) => Wake::Command,
+            Err(_) => Wake::Time,
         }
     }
 
     /// Ends the connections in order.
     pub async fn close(self) -> Result<(), SyncError> {
         if let Some(server) = self.server {
-            server.close().await;
+            server.close().await?;
         }
         Ok(self.local.close().await?)
     }
 
     async fn try_round(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
         let mut from = self.settle(report).await?;
-        let state = self.local.state().await?;
+        // Changes that come later are for the next round, so that this one ends.
+        let last = self.local.state().await?.last_change;
+        let mut moves = 0;
         for _ in 0..BATCHES_A_ROUND {
-            match self.send_next(from.clone(), &state, report).await? {
+            match self.send_next(from.clone(), last, report).await? {
                 Next::Sent(to) => from = Some(to),
-                Next::Nothing => {
-                    from = None;
-                    break;
+                Next::Nothing => break,
+                Next::Moved if moves < MOST_MOVES => {
+                    moves += 1;
+                    from = self.settle(report).await?;
                 }
-                Next::Moved => from = self.settle(report).await?,
+                Next::Moved => return Err(SyncError::Contended { times: moves }),
             }
         }
-        report.more = from.is_some_and(|from| from.seq < state.last_change);
+        report.more = from.map_or(0, |from| from.seq) < last;
         self.tell_results(report).await?;
         self.send_logs(report).await?;
         report.lag = self.local.lag((self.options.clock)()).await?;
         Ok(())
     }
 
-    async fn connected(&mut self, state: &SyncState) -> Result<&mut Server, SyncError> {
+    async fn connected(&mut self) -> Result<&mut Server, SyncError> {
         let server = match self.server.take() {
-            Some(server) if server.origin() == state.origin => server,
-            Some(_) | None => {
-                Server::connect(&self.options.url, &self.options.tenant, &state.origin).await?
-            }
+            Some(server) => server,
+            None => Server::connect(&self.options.url, &self.options.tenant, &self.origin).await?,
         };
         Ok(self.server.insert(server))
+    }
+
+    async fn standing(&mut self) -> Result<Standing, SyncError> {
+        let clock = self.options.clock.clone();
+        if let Some(server) = &mut self.server {
+            // A connection that was lost while nothing was asked is no reason to tell anybody.
+            if let Ok(standing) = server.standing(&*clock).await {
+                return Ok(standing);
+            }
+            self.server = None;
+        }
+        self.connected().await?.standing(&*clock).await
     }
 
     /// Finds out where the server stands, and does what follows. Returns where the next batch begins.
     async fn settle(&mut self, report: &mut SyncReport) -> Result<Option<Cursor>, SyncError> {
         // What is known here comes first: of two that sync at once, none may take the other's batch for an older one.
         let state = self.local.state().await?;
-        let clock = self.options.clock.clone();
-        let server = self.connected(&state).await?;
-        let standing = server.standing(&*clock).await?;
+        let standing = self.standing().await?;
         report.server_ahead_ms = standing.ahead_ms;
         if !self.told_skew
             && let Some(found) = judge_skew(standing.ahead_ms)
@@ -360,28 +377,27 @@ impl Syncer {
     async fn send_next(
         &mut self,
         from: Option<Cursor>,
-        state: &SyncState,
+        last: i64,
         report: &mut SyncReport,
     ) -> Result<Next, SyncError> {
-        let last = state.last_change;
         let Some(batch) = self.local.next_batch(from, last, &self.out).await? else {
             return Ok(Next::Nothing);
         };
         // Before it is sent: the answer may not come, and then this is how it is known again.
         self.local.note_sent(&batch.to).await?;
         let machine = self.options.machine.clone();
-        let server = self.connected(state).await?;
-        match server.send(&batch, &machine, report.server_ahead_ms).await? {
+        let server = self.connected().await?;
+        match server
+            .send(&batch, &machine, report.server_ahead_ms)
+            .await?
+        {
             Sent::Committed => {}
-            Sent::CursorMoved => {
-                self.moves += 1;
-                return Ok(Next::Moved);
-            }
+            Sent::CursorMoved => return Ok(Next::Moved),
         }
         self.local.acknowledge(&batch.to).await?;
         for (place, rows) in &batch.tables {
             let name = tables::TABLES[*place].name;
-            *report.rows.entry(name).or_default() += rows.count;
+            *report.rows.entry(name).or_default() += rows.count as u64;
         }
         report.batches += 1;
         Ok(Next::Sent(batch.to))
@@ -418,17 +434,16 @@ impl Syncer {
                 }
             }
         }
-        let state = self.local.state().await?;
         if !taken.is_empty() {
-            self.connected(&state).await?.note_taken(&taken).await?;
+            self.connected().await?.note_taken(&taken).await?;
         }
         if !refused.is_empty() {
             let result = |(id, why): &(String, String)| {
-                let report = serde_json::to_string(&CommandReport::refused(why.clone()));
+                let report = serde_json::to_string(&CommandReport::refused(why.clone(), None));
                 Some((id.clone(), report.ok()?))
             };
             let results: Vec<(String, String)> = refused.iter().filter_map(result).collect();
-            self.connected(&state).await?.tell_results(&results).await?;
+            self.connected().await?.tell_results(&results).await?;
             let told = refused.into_iter();
             let told = told.map(|(id, why)| SyncFinding::CommandRefused { id, why });
             report.findings.extend(told);
@@ -445,8 +460,7 @@ impl Syncer {
             .iter()
             .map(|(id, result)| (id.clone(), self.out.json(result).into_owned()));
         let hidden: Vec<(String, String)> = hidden.collect();
-        let state = self.local.state().await?;
-        self.connected(&state).await?.tell_results(&hidden).await?;
+        self.connected().await?.tell_results(&hidden).await?;
         let ids: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
         self.local.note_told(&ids).await?;
         report.results += found.len() as u64;
@@ -457,17 +471,11 @@ impl Syncer {
         let Some(source) = self.options.logs.clone() else {
             return Ok(());
         };
-        let is_included = |kind: LogKind| {
-            let group = match kind {
-                LogKind::Log => Include::Logs,
-                LogKind::Prompt => Include::Prompts,
-            };
-            self.options.include.contains(&group)
-        };
+        let include = self.options.include.clone();
+        let is_included = |kind: LogKind| include.contains(&kind.group());
         if !is_included(LogKind::Log) && !is_included(LogKind::Prompt) {
             return Ok(());
         }
-        let state = self.local.state().await?;
         for of in self.local.waiting_logs(LOGS_A_ROUND).await? {
             // Logs are tidied away after a while: what can't be read any more is not waited for.
             let found = source.logs_of(&of).unwrap_or_default();
@@ -476,7 +484,7 @@ impl Syncer {
                 .map(|(kind, text)| (kind.as_str(), self.out.text(&text).into_owned()))
                 .collect();
             if !logs.is_empty() {
-                let server = self.connected(&state).await?;
+                let server = self.connected().await?;
                 server.send_logs(&of.iteration_id, &logs).await?;
                 report.logs += logs.len() as u64;
             }
@@ -499,6 +507,16 @@ impl Syncer {
     }
 }
 
+/// A place between two steps, where a test can have all of it end.
+async fn pass(place: &'static str) {
+    failpoint(place);
+    #[cfg(test)]
+    tests::interrupt::pass(place).await;
+    // Without tests there is nothing to wait for.
+    #[cfg(not(test))]
+    std::future::ready(()).await;
+}
+
 /// What became of the next batch.
 enum Next {
     Sent(Cursor),
@@ -508,6 +526,13 @@ enum Next {
 }
 
 impl LogKind {
+    fn group(self) -> Include {
+        match self {
+            Self::Log => Include::Logs,
+            Self::Prompt => Include::Prompts,
+        }
+    }
+
     fn as_str(self) -> &'static str {
         match self {
             Self::Log => "log",

@@ -233,7 +233,7 @@ impl StoreUrl {
         self.timeout
     }
 
-    pub(super) fn options(&self) -> PgConnectOptions {
+    pub(crate) fn options(&self) -> PgConnectOptions {
         let options = PgConnectOptions::new_without_pgpass()
             .port(self.port)
             .username(&self.role)

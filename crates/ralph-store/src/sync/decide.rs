@@ -102,7 +102,8 @@ impl fmt::Display for SyncFinding {
                 "the server knows nothing of this journal any more: everything is sent again"
             ),
             Self::ClocksDiffer { server_ahead_ms } => {
-                let minutes = server_ahead_ms.abs() / 60_000;
+                // To the nearest.
+                let minutes = (server_ahead_ms.abs() + 30_000) / 60_000;
                 let side = if *server_ahead_ms > 0 {
                     "ahead of"
                 } else {
@@ -153,9 +154,19 @@ mod tests {
     fn each_place_of_the_server_has_its_outcome() {
         let at = cursor(20, "b");
         let cases = [
-            ("usual", Some(&at), here(Some((20, "b")), &[(20, "b")], 0), Outcome::GoOn),
+            (
+                "usual",
+                Some(&at),
+                here(Some((20, "b")), &[(20, "b")], 0),
+                Outcome::GoOn,
+            ),
             ("new", None, here(None, &[], 0), Outcome::GoOn),
-            ("new, a first batch did not arrive", None, here(None, &[(5, "a")], 0), Outcome::GoOn),
+            (
+                "new, a first batch did not arrive",
+                None,
+                here(None, &[(5, "a")], 0),
+                Outcome::GoOn,
+            ),
             (
                 "the answer got lost",
                 Some(&at),
@@ -168,7 +179,12 @@ mod tests {
                 here(None, &[(20, "x"), (20, "b")], 0),
                 Outcome::AnswerWasLost(at.clone()),
             ),
-            ("another server, or its data is lost", None, here(Some((30, "c")), &[], 0), Outcome::SendAll(None)),
+            (
+                "another server, or its data is lost",
+                None,
+                here(Some((30, "c")), &[], 0),
+                Outcome::SendAll(None),
+            ),
             (
                 "an older backup, and what it misses is kept",
                 Some(&at),
@@ -187,9 +203,24 @@ mod tests {
                 here(Some((20, "x")), &[(20, "x"), (20, "b")], 0),
                 Outcome::SendFrom(at.clone()),
             ),
-            ("ahead: restored here", Some(&at), here(Some((10, "a")), &[], 0), Outcome::Refuse(at.clone())),
-            ("a copy was synced first", Some(&at), here(Some((30, "c")), &[(20, "x")], 0), Outcome::Refuse(at.clone())),
-            ("never synced here", Some(&at), here(None, &[], 0), Outcome::Refuse(at.clone())),
+            (
+                "ahead: restored here",
+                Some(&at),
+                here(Some((10, "a")), &[], 0),
+                Outcome::Refuse(at.clone()),
+            ),
+            (
+                "a copy was synced first",
+                Some(&at),
+                here(Some((30, "c")), &[(20, "x")], 0),
+                Outcome::Refuse(at.clone()),
+            ),
+            (
+                "never synced here",
+                Some(&at),
+                here(None, &[], 0),
+                Outcome::Refuse(at.clone()),
+            ),
         ];
         for (what, server, here, expected) in cases {
             assert_eq!(decide(server, &here), expected, "{what}");

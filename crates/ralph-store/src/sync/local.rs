@@ -20,18 +20,21 @@ use uuid::Uuid;
 use super::{
     decide::{Cursor, LocalState},
     outgoing::{Batch, Cell, Outgoing, RowsOf, TableRows},
+    pass,
     tables::{ColumnKind, Include, RowChange, SyncedTable, TABLES, table},
 };
-use crate::{JournalError, Result, failpoint::failpoint};
+use crate::{JournalError, Result};
 
 /// The longest wait for others that write.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The bounds of a batch. Either ends it.
-const MOST_ROWS: u64 = 4_000;
+const MOST_ROWS: usize = 4_000;
 const MOST_BYTES: usize = 4 << 20;
-/// Changes that are read at once: what goes over the bounds is less than these.
-const CHUNK: i64 = 500;
+/// Changes that are read at once, the fewer the larger their rows are: what goes over the bounds is less than these.
+const FIRST_CHUNK: usize = 64;
+const SMALLEST_CHUNK: usize = 8;
+const LARGEST_CHUNK: usize = 512;
 
 /// Changes that are kept after they were acknowledged, for a server that comes back from an older backup.
 const KEPT_CHANGES: i64 = 20_000;
@@ -118,9 +121,8 @@ impl Local {
         let words = words.join(" ");
         let logs = include.contains(&Include::Logs) || include.contains(&Include::Prompts);
         let mut tx = self.begin(what).await?;
-        let found = sqlx::query_as(
-            "SELECT enabled, origin, include, server, tenant FROM sync_state",
-        );
+        let found =
+            sqlx::query_as("SELECT enabled, origin, include, server, tenant FROM sync_state");
         type Row = (bool, Option<String>, String, Option<String>, Option<String>);
         let (enabled, origin, before, old_server, old_tenant): Row =
             found.fetch_one(&mut *tx).await.map_err(failed(what))?;
@@ -131,8 +133,7 @@ impl Local {
         if is_same {
             return Ok(());
         }
-        let before: BTreeSet<Include> =
-            before.split(' ').filter_map(Include::from_word).collect();
+        let before: BTreeSet<Include> = before.split(' ').filter_map(Include::from_word).collect();
         let origin = origin.unwrap_or_else(|| Uuid::now_v7().to_string());
         sqlx::query(
             "UPDATE sync_state SET enabled = 1, origin = ?, include = ?, logs = ?, server = ?, tenant = ?",
@@ -159,8 +160,8 @@ impl Local {
                  SELECT id FROM iteration WHERE ended_at IS NOT NULL ON CONFLICT DO NOTHING";
             run(&mut tx, all, what).await?;
         }
-        tx.commit().await.map_err(failed(what))?;
-        failpoint("sync-enabled");
+        commit(tx, what).await?;
+        pass("sync-enabled").await;
         Ok(())
     }
 
@@ -179,9 +180,18 @@ impl Local {
         .map_err(failed(what))?;
         run(&mut tx, "DELETE FROM sync_batch", what).await?;
         enqueue_all(&mut tx).await?;
-        tx.commit().await.map_err(failed(what))?;
-        failpoint("sync-renamed");
+        commit(tx, what).await?;
+        pass("sync-renamed").await;
         Ok(origin)
+    }
+
+    /// Turns sync off. Where the server stands stays known.
+    pub(super) async fn disable(&mut self) -> Result<()> {
+        let what = "turn sync off";
+        let mut tx = self.begin(what).await?;
+        run(&mut tx, "UPDATE sync_state SET enabled = 0", what).await?;
+        run(&mut tx, "DELETE FROM sync_change", what).await?;
+        commit(tx, what).await
     }
 
     pub(super) async fn state(&mut self) -> Result<SyncState> {
@@ -248,7 +258,7 @@ impl Local {
         let mut at = from.as_ref().map_or(0, |from| from.seq);
         let start = at;
         loop {
-            let changes = changes(&mut tx, at, last).await?;
+            let changes = changes(&mut tx, at, last, reader.chunk()).await?;
             let Some((newest, _, _)) = changes.last() else {
                 break;
             };
@@ -259,7 +269,7 @@ impl Local {
             }
         }
         tx.commit().await.map_err(failed("read changes"))?;
-        failpoint("sync-read");
+        pass("sync-read").await;
         Ok((at > start).then(|| Batch::seal(from, at, reader.tables)))
     }
 
@@ -272,7 +282,7 @@ impl Local {
             .execute(&mut self.db)
             .await
             .map_err(failed("write a batch down"))?;
-        failpoint("sync-noted");
+        pass("sync-noted").await;
         Ok(())
     }
 
@@ -298,8 +308,8 @@ impl Local {
             lost.execute(&mut *tx).await.map_err(failed(what))?;
             prune(&mut tx, to.seq - KEPT_CHANGES).await?;
         }
-        tx.commit().await.map_err(failed(what))?;
-        failpoint("sync-acknowledged");
+        commit(tx, what).await?;
+        pass("sync-acknowledged").await;
         Ok(())
     }
 
@@ -316,8 +326,8 @@ impl Local {
         if is_all {
             enqueue_all(&mut tx).await?;
         }
-        tx.commit().await.map_err(failed(what))?;
-        failpoint("sync-went-back");
+        commit(tx, what).await?;
+        pass("sync-went-back").await;
         Ok(())
     }
 
@@ -363,8 +373,8 @@ impl Local {
             .execute(&mut *tx)
             .await
             .map_err(failed(what))?;
-        tx.commit().await.map_err(failed(what))?;
-        failpoint("sync-command-kept");
+        commit(tx, what).await?;
+        pass("sync-command-kept").await;
         Ok(Kept::Queued(number))
     }
 
@@ -386,7 +396,7 @@ impl Local {
         let told = "UPDATE team_command SET told = 1 WHERE id IN (SELECT value FROM json_each(?))";
         let told = sqlx::query(told).bind(ids);
         told.execute(&mut self.db).await.map_err(failed(what))?;
-        failpoint("sync-result-told");
+        pass("sync-result-told").await;
         Ok(())
     }
 
@@ -425,21 +435,32 @@ impl Local {
     }
 
     /// Iterations that the server knows, and whose logs it does not have.
-    pub(super) async fn waiting_logs(&mut self, most: u32) -> Result<Vec<String>> {
-        let found: Vec<(String,)> =
-            sqlx::query_as("SELECT iteration_id FROM sync_log ORDER BY iteration_id LIMIT ?")
-                .bind(most)
-                .fetch_all(&mut self.db)
-                .await
-                .map_err(failed("look for logs to send"))?;
-        Ok(found.into_iter().map(|(id,)| id).collect())
+    pub(super) async fn waiting_logs(&mut self, most: u32) -> Result<Vec<WaitingLog>> {
+        let found: Vec<(String, i64, String, String)> = sqlx::query_as(
+            "SELECT i.id, i.n, i.loop_id, l.worktree FROM sync_log AS s
+             JOIN iteration AS i ON i.id = s.iteration_id JOIN loop AS l ON l.id = i.loop_id
+             ORDER BY s.iteration_id LIMIT ?",
+        )
+        .bind(most)
+        .fetch_all(&mut self.db)
+        .await
+        .map_err(failed("look for logs to send"))?;
+        let waiting = found
+            .into_iter()
+            .map(|(iteration_id, n, loop_id, worktree)| WaitingLog {
+                iteration_id,
+                n,
+                loop_id,
+                worktree,
+            });
+        Ok(waiting.collect())
     }
 
     pub(super) async fn note_log(&mut self, iteration: &str) -> Result<()> {
         let done = sqlx::query("DELETE FROM sync_log WHERE iteration_id = ?").bind(iteration);
         let done = done.execute(&mut self.db).await;
         done.map_err(failed("note that a log was sent"))?;
-        failpoint("sync-log-noted");
+        pass("sync-log-noted").await;
         Ok(())
     }
 
@@ -496,7 +517,9 @@ impl Local {
             if count == 0 {
                 continue;
             }
-            preview.rows.insert(table.name, u64::try_from(count).unwrap_or_default());
+            preview
+                .rows
+                .insert(table.name, u64::try_from(count).unwrap_or_default());
             let some = format!("SELECT key FROM {from} LIMIT ?");
             let some: Vec<(String,)> = sqlx::query_as(AssertSqlSafe(some))
                 .bind(samples)
@@ -518,6 +541,15 @@ impl Local {
         let closed = self.db.close().await;
         closed.map_err(failed("be closed"))
     }
+}
+
+/// An iteration whose logs or prompts are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingLog {
+    pub iteration_id: String,
+    pub n: i64,
+    pub loop_id: String,
+    pub worktree: String,
 }
 
 /// What would be sent: nothing was.
@@ -628,6 +660,11 @@ fn journal_of(data_dir: &Path) -> PathBuf {
     data_dir.join("ralph.db")
 }
 
+async fn commit(tx: Transaction<'_, Sqlite>, what: &'static str) -> Result<()> {
+    pass("sync-committing-here").await;
+    tx.commit().await.map_err(failed(what))
+}
+
 /// Writes all rows down as changed. Whatever else was to be sent is among them.
 async fn enqueue_all(tx: &mut Transaction<'_, Sqlite>) -> Result<()> {
     let what = "write down what is there";
@@ -645,7 +682,10 @@ async fn enqueue(tx: &mut Transaction<'_, Sqlite>, table: &SyncedTable) -> Resul
     match table.change {
         RowChange::Deleted => {
             // What was deleted meanwhile is not known any more.
-            let clear = format!("INSERT INTO sync_change (tab, key) VALUES ('{}', '[]')", table.name);
+            let clear = format!(
+                "INSERT INTO sync_change (tab, key) VALUES ('{}', '[]')",
+                table.name
+            );
             run(tx, &clear, what).await?;
         }
         RowChange::Appended | RowChange::Updated => {}
@@ -673,13 +713,18 @@ async fn run(tx: &mut Transaction<'_, Sqlite>, sql: &str, what: &'static str) ->
 
 type Change = (i64, String, String);
 
-async fn changes(tx: &mut Transaction<'_, Sqlite>, after: i64, last: i64) -> Result<Vec<Change>> {
+async fn changes(
+    tx: &mut Transaction<'_, Sqlite>,
+    after: i64,
+    last: i64,
+    most: usize,
+) -> Result<Vec<Change>> {
     sqlx::query_as(
         "SELECT seq, tab, key FROM sync_change WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
     )
     .bind(after)
     .bind(last)
-    .bind(CHUNK)
+    .bind(i64::try_from(most).unwrap_or(i64::MAX))
     .fetch_all(&mut **tx)
     .await
     .map_err(failed("read changes"))
@@ -693,11 +738,28 @@ struct BatchReader<'a> {
 }
 
 impl BatchReader<'_> {
+    fn rows(&self) -> usize {
+        self.tables.values().map(|table| table.count).sum()
+    }
+
+    fn bytes(&self) -> usize {
+        let tables = self.tables.values();
+        tables
+            .map(|table| table.rows.len() + table.gone.len())
+            .sum()
+    }
+
     fn is_full(&self) -> bool {
-        let rows: u64 = self.tables.values().map(|table| table.count).sum();
-        let sizes = self.tables.values();
-        let bytes: usize = sizes.map(|table| table.rows.len() + table.gone.len()).sum();
-        rows >= MOST_ROWS || bytes >= MOST_BYTES
+        self.rows() >= MOST_ROWS || self.bytes() >= MOST_BYTES
+    }
+
+    /// The changes to read next: an eighth of a batch, by what rows were like so far.
+    fn chunk(&self) -> usize {
+        if self.rows() == 0 {
+            return FIRST_CHUNK;
+        }
+        let of_a_row = (self.bytes() / self.rows()).max(1);
+        (MOST_BYTES / 8 / of_a_row).clamp(SMALLEST_CHUNK, LARGEST_CHUNK)
     }
 
     async fn read(&mut self, db: &mut SqliteConnection, changes: &[Change]) -> Result<()> {
@@ -766,9 +828,10 @@ impl BatchReader<'_> {
             let Some(name) = column.takes_along else {
                 continue;
             };
-            let (Some(place), Some(table)) =
-                (TABLES.iter().position(|table| table.name == name), table(name))
-            else {
+            let (Some(place), Some(table)) = (
+                TABLES.iter().position(|table| table.name == name),
+                table(name),
+            ) else {
                 continue;
             };
             let mut keys = Vec::new();
@@ -821,7 +884,9 @@ async fn rows_of(
             })
             .collect()
     };
-    rows.iter().map(|row| read(row).map_err(failed(what))).collect()
+    rows.iter()
+        .map(|row| read(row).map_err(failed(what)))
+        .collect()
 }
 
 fn parse_key(key: &str) -> Option<Vec<Cell>> {

@@ -81,6 +81,7 @@ impl Outgoing {
         }
     }
 
+    /// Filters every text in a value; returns whether any was changed.
     fn hide_in(&self, value: &mut Value) -> bool {
         match value {
             Value::String(text) => {
@@ -91,12 +92,11 @@ impl Outgoing {
                 *text = hidden.into_owned();
                 true
             }
-            Value::Array(all) => all
-                .iter_mut()
-                .fold(false, |changed, one| self.hide_in(one) || changed),
+            Value::Array(all) => all.iter_mut().map(|one| self.hide_in(one)).fold(false, or),
             Value::Object(all) => all
                 .values_mut()
-                .fold(false, |changed, one| self.hide_in(one) || changed),
+                .map(|one| self.hide_in(one))
+                .fold(false, or),
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
@@ -147,6 +147,11 @@ impl Outgoing {
     }
 }
 
+/// Both are done, whatever the first came to.
+fn or(one: bool, other: bool) -> bool {
+    one || other
+}
+
 fn write_text(text: &str, out: &mut Vec<u8>) {
     // Writing a text into memory can't fail.
     let _ = serde_json::to_writer(out, text);
@@ -178,7 +183,7 @@ pub(super) struct TableRows {
     /// Keys of rows that are gone, as the objects of a JSON array.
     pub(super) gone: Vec<u8>,
     pub(super) rows: Vec<u8>,
-    pub(super) count: u64,
+    pub(super) count: usize,
 }
 
 /// What is written to the server in one transaction.
@@ -217,7 +222,7 @@ impl Batch {
         }
     }
 
-    pub(super) fn rows(&self) -> u64 {
+    pub(super) fn rows(&self) -> usize {
         self.tables.values().map(|table| table.count).sum()
     }
 }
@@ -294,7 +299,11 @@ mod tests {
         let row = loop_row(&Include::ALL, config, "");
         assert_eq!(row["config"], r#"{"named":{"projectId":"shop"}}"#);
         for config in ["{}", "no json", "{\"named\""] {
-            assert_eq!(loop_row(&Include::ALL, config, "")["config"], "{}", "{config}");
+            assert_eq!(
+                loop_row(&Include::ALL, config, "")["config"],
+                "{}",
+                "{config}"
+            );
         }
     }
 
@@ -302,10 +311,17 @@ mod tests {
     fn a_group_that_is_not_chosen_leaves_nothing_of_a_shared_row() {
         let row = loop_row(&[Include::Records], "{}", "");
         assert_eq!(row["baseline"], "{\"a\": 1}");
-        let costs = [&row["cost_millionths"], &row["input_tokens"], &row["forecast"]];
+        let costs = [
+            &row["cost_millionths"],
+            &row["input_tokens"],
+            &row["forecast"],
+        ];
         assert_eq!(costs, [&Value::Null, &Value::from(0), &Value::Null]);
         let row = loop_row(&[Include::Costs], "{}", "");
-        assert_eq!((&row["baseline"], &row["input_tokens"]), (&Value::Null, &Value::from(7)));
+        assert_eq!(
+            (&row["baseline"], &row["input_tokens"]),
+            (&Value::Null, &Value::from(7))
+        );
     }
 
     #[test]

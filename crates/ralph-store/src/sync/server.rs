@@ -7,16 +7,18 @@ use std::{future::Future, time::Duration};
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
+use sqlx::AssertSqlSafe;
+use uuid::Uuid;
 
 use super::{
     SyncError,
     decide::Cursor,
     local::{IncomingCommand, IncomingShare},
     outgoing::Batch,
+    pass,
     tables::TABLES,
 };
-use crate::failpoint::failpoint;
+use crate::postgres::{Scope, StoreConnection, StoreError, StoreTransaction, StoreUrl, schema};
 
 /// The longest wait for an answer.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -28,7 +30,9 @@ const MOST_COMMANDS: i64 = 200;
 
 /// A connection to the team's store, as one tenant.
 pub(super) struct Server {
-    db: PgConnection,
+    connection: StoreConnection,
+    scope: Scope,
+    /// The name of the tenant.
     tenant: String,
     origin: String,
 }
@@ -61,7 +65,12 @@ struct Answer {
     shares: Vec<(String, String, i64, i64)>,
 }
 
-const STANDING: &str = "SELECT json_build_object(
+/// What is asked or done, as completes "the store can't …".
+const STANDING: &str = "say where sync stands";
+const TAKE: &str = "take a batch of changes";
+const TAKE_LOGS: &str = "take logs";
+
+const ASK: &str = "SELECT json_build_object(
   'has_tenant', EXISTS (SELECT 1 FROM ralph.tenant WHERE id = ralph.current_tenant()),
   'now_ms', (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
   'cursor', (SELECT json_build_array(seq, hash) FROM ralph.machine WHERE origin = $1 AND hash <> ''),
@@ -77,37 +86,80 @@ const STANDING: &str = "SELECT json_build_object(
 )::text";
 
 impl Server {
+    /// Connects as a journal of a tenant, to a store with the schema that this ralph knows.
+    pub(super) async fn connect(
+        url: &StoreUrl,
+        tenant: &str,
+        origin: &str,
+    ) -> Result<Self, SyncError> {
+        let mut connection = StoreConnection::open(url).await?;
+        within(ANSWER, async {
+            let mut tx = connection.begin(STANDING, &Scope::default()).await?;
+            schema::require(&mut tx).await?;
+            tx.commit(STANDING).await?;
+            let id: Uuid = connection.tenant(tenant).await?;
+            Ok(Self {
+                connection,
+                scope: Scope::of(id),
+                tenant: tenant.to_owned(),
+                origin: origin.to_owned(),
+            })
+        })
+        .await
+    }
+
+    /// Ends the connection in order.
+    pub(super) async fn close(self) -> Result<(), SyncError> {
+        Ok(self.connection.close().await?)
+    }
+
+    async fn begin(&mut self, what: &str) -> Result<StoreTransaction<'_>, SyncError> {
+        Ok(self.connection.begin(what, &self.scope).await?)
+    }
+
+    fn no_tenant(&self) -> StoreError {
+        let peer = self.connection.peer().clone();
+        StoreError::NoTenant {
+            database: peer.database,
+            tenant: self.tenant.clone(),
+            role: peer.role,
+        }
+    }
+
     /// Asks for all that a round needs to know.
     pub(super) async fn standing(
         &mut self,
         clock: &(dyn Fn() -> Timestamp + Send + Sync),
     ) -> Result<Standing, SyncError> {
-        within(ANSWER, async {
-            let mut tx = self.begin().await?;
+        let origin = self.origin.clone();
+        let answer = within(ANSWER, async {
+            let mut tx = self.begin(STANDING).await?;
             let before = clock();
-            let (answer,): (String,) = sqlx::query_as(STANDING)
+            let asked = sqlx::query_as(ASK)
                 .persistent(false)
-                .bind(&self.origin)
+                .bind(origin)
                 .bind(MOST_COMMANDS)
-                .fetch_one(&mut *tx)
-                .await?;
+                .fetch_one(tx.db())
+                .await;
             let after = clock();
-            tx.commit().await?;
-            let answer: Answer = serde_json::from_str(&answer)
-                .map_err(|source| SyncError::Answer { source })?;
-            if !answer.has_tenant {
-                return Err(self.no_tenant());
-            }
-            // It looked at its clock between the two.
-            let here_ms = i64::midpoint(before.as_millisecond(), after.as_millisecond());
-            Ok(Standing {
-                cursor: answer.cursor.map(|(seq, hash)| Cursor { seq, hash }),
-                ahead_ms: answer.now_ms - here_ms,
-                commands: answer.commands.into_iter().map(incoming).collect(),
-                shares: answer.shares.into_iter().map(share).collect(),
-            })
+            let (answer,): (String,) = tx.fail(STANDING, asked)?;
+            tx.commit(STANDING).await?;
+            Ok((before, answer, after))
+        });
+        let (before, answer, after) = answer.await?;
+        let answer: Answer =
+            serde_json::from_str(&answer).map_err(|source| SyncError::Answer { source })?;
+        if !answer.has_tenant {
+            return Err(self.no_tenant().into());
+        }
+        // It looked at its clock between the two.
+        let here_ms = i64::midpoint(before.as_millisecond(), after.as_millisecond());
+        Ok(Standing {
+            cursor: answer.cursor.map(|(seq, hash)| Cursor { seq, hash }),
+            ahead_ms: answer.now_ms - here_ms,
+            commands: answer.commands.into_iter().map(incoming).collect(),
+            shares: answer.shares.into_iter().map(share).collect(),
         })
-        .await
     }
 
     /// Writes a batch, if the server stands where it begins.
@@ -119,17 +171,17 @@ impl Server {
     ) -> Result<Sent, SyncError> {
         within(BATCH_ANSWER, async {
             let origin = self.origin.clone();
-            let mut tx = self.begin().await?;
-            failpoint("sync-begun");
+            let mut tx = self.begin(TAKE).await?;
+            pass("sync-begun").await;
             // First: another one that writes for this journal is waited for here, and then seen.
             if !move_cursor(&mut tx, &origin, batch, machine, ahead_ms).await? {
                 tx.rollback().await?;
                 return Ok(Sent::CursorMoved);
             }
-            failpoint("sync-moved");
+            pass("sync-moved").await;
             write_rows(&mut tx, &origin, batch).await?;
             let from = batch.from.as_ref();
-            sqlx::query(
+            let noted = sqlx::query(
                 "INSERT INTO ralph.sync_batch (origin, from_seq, to_seq, prev_hash, hash, rows)
                  VALUES ($1, $2, $3, $4, $5, $6)",
             )
@@ -140,11 +192,12 @@ impl Server {
             .bind(from.map_or("", |from| &from.hash))
             .bind(&batch.to.hash)
             .bind(i64::try_from(batch.rows()).unwrap_or(i64::MAX))
-            .execute(&mut *tx)
-            .await?;
-            failpoint("sync-sealed");
-            tx.commit().await?;
-            failpoint("sync-committed");
+            .execute(tx.db())
+            .await;
+            tx.fail(TAKE, noted)?;
+            pass("sync-sealed").await;
+            tx.commit(TAKE).await?;
+            pass("sync-committed").await;
             Ok(Sent::Committed)
         })
         .await
@@ -153,12 +206,13 @@ impl Server {
     /// Notes that commands are in the queue here.
     pub(super) async fn note_taken(&mut self, ids: &[String]) -> Result<(), SyncError> {
         self.change(
+            "note that commands were taken",
             "UPDATE ralph.team_command SET taken_at = clock_timestamp()
              WHERE taken_at IS NULL AND id IN (SELECT value::uuid FROM json_array_elements_text($1::json))",
             &serde_json::json!(ids).to_string(),
         )
         .await?;
-        failpoint("sync-command-told");
+        pass("sync-command-told").await;
         Ok(())
     }
 
@@ -168,6 +222,7 @@ impl Server {
         results: &[(String, String)],
     ) -> Result<(), SyncError> {
         self.change(
+            "keep results of commands",
             "UPDATE ralph.team_command AS c
              SET result = new.value ->> 1, done_at = clock_timestamp(), taken_at = COALESCE(c.taken_at, clock_timestamp())
              FROM json_array_elements($1::json) AS new
@@ -175,7 +230,7 @@ impl Server {
             &serde_json::json!(results).to_string(),
         )
         .await?;
-        failpoint("sync-result-sent");
+        pass("sync-result-sent").await;
         Ok(())
     }
 
@@ -187,9 +242,9 @@ impl Server {
     ) -> Result<(), SyncError> {
         within(BATCH_ANSWER, async {
             let origin = self.origin.clone();
-            let mut tx = self.begin().await?;
+            let mut tx = self.begin(TAKE_LOGS).await?;
             for (kind, body) in logs {
-                sqlx::query(
+                let written = sqlx::query(
                     "INSERT INTO ralph.iteration_log (origin, iteration_id, kind, body) VALUES ($1, $2, $3, $4)
                      ON CONFLICT (tenant, origin, iteration_id, kind) DO UPDATE SET body = excluded.body",
                 )
@@ -198,24 +253,31 @@ impl Server {
                 .bind(iteration)
                 .bind(*kind)
                 .bind(body)
-                .execute(&mut *tx)
-                .await?;
+                .execute(tx.db())
+                .await;
+                tx.fail(TAKE_LOGS, written)?;
+                pass("sync-log-written").await;
             }
-            tx.commit().await?;
-            Ok(())
+            Ok(tx.commit(TAKE_LOGS).await?)
         })
         .await?;
-        failpoint("sync-log-sent");
+        pass("sync-log-sent").await;
         Ok(())
     }
 
-    async fn change(&mut self, sql: &'static str, value: &str) -> Result<(), SyncError> {
+    async fn change(
+        &mut self,
+        what: &str,
+        sql: &'static str,
+        value: &str,
+    ) -> Result<(), SyncError> {
         within(ANSWER, async {
-            let mut tx = self.begin().await?;
+            let mut tx = self.begin(what).await?;
             let changed = sqlx::query(sql).persistent(false).bind(value);
-            changed.execute(&mut *tx).await?;
-            tx.commit().await?;
-            Ok(())
+            let changed = changed.execute(tx.db()).await;
+            tx.fail(what, changed)?;
+            pass("sync-taking").await;
+            Ok(tx.commit(what).await?)
         })
         .await
     }
@@ -243,7 +305,7 @@ fn share((per, period, granted, cap): (String, String, i64, i64)) -> IncomingSha
 
 /// Moves the cursor, if it is where the batch begins.
 async fn move_cursor(
-    tx: &mut Transaction<'_, Postgres>,
+    tx: &mut StoreTransaction<'_>,
     origin: &str,
     batch: &Batch,
     machine: &str,
@@ -260,11 +322,12 @@ async fn move_cursor(
             .bind(batch.to.seq)
             .bind(&batch.to.hash)
             .bind(machine)
-            .bind(ahead_ms)
+            // Seen from the server.
+            .bind(-ahead_ms)
             .bind(from.seq)
             .bind(&from.hash)
-            .execute(&mut **tx)
-            .await?
+            .execute(tx.db())
+            .await
         }
         None => {
             sqlx::query(
@@ -279,16 +342,18 @@ async fn move_cursor(
             .bind(batch.to.seq)
             .bind(&batch.to.hash)
             .bind(machine)
-            .bind(ahead_ms)
-            .execute(&mut **tx)
-            .await?
+            // Seen from the server.
+            .bind(-ahead_ms)
+            .execute(tx.db())
+            .await
         }
     };
+    let moved = tx.fail(TAKE, moved)?;
     Ok(moved.rows_affected() == 1)
 }
 
 async fn write_rows(
-    tx: &mut Transaction<'_, Postgres>,
+    tx: &mut StoreTransaction<'_>,
     origin: &str,
     batch: &Batch,
 ) -> Result<(), SyncError> {
@@ -296,7 +361,8 @@ async fn write_rows(
         let table = &TABLES[*place];
         if rows.is_cleared {
             let clear = sqlx::query(AssertSqlSafe(table.clear())).persistent(false);
-            clear.bind(origin).execute(&mut **tx).await?;
+            let cleared = clear.bind(origin).execute(tx.db()).await;
+            tx.fail(TAKE, cleared)?;
         }
         for (sql, rows) in [(table.delete(), &rows.gone), (table.upsert(), &rows.rows)] {
             if rows.is_empty() {
@@ -305,8 +371,9 @@ async fn write_rows(
             let list = ["[".as_bytes(), rows, b"]"].concat();
             let list = String::from_utf8_lossy(&list).into_owned();
             let write = sqlx::query(AssertSqlSafe(sql)).persistent(false);
-            write.bind(origin).bind(list).execute(&mut **tx).await?;
-            failpoint("sync-rows-written");
+            let written = write.bind(origin).bind(list).execute(tx.db()).await;
+            tx.fail(TAKE, written)?;
+            pass("sync-rows-written").await;
         }
     }
     Ok(())

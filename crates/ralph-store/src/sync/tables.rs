@@ -523,6 +523,7 @@ pub(super) static TABLES: [SyncedTable; 21] = [
 ];
 
 /// Columns of a synced table that stay on the machine, with the reason.
+#[cfg(test)]
 pub(super) const COLUMNS_LEFT_OUT: [(&str, &str, &str); 1] = [(
     "session_loop",
     "config",
@@ -530,6 +531,7 @@ pub(super) const COLUMNS_LEFT_OUT: [(&str, &str, &str); 1] = [(
 )];
 
 /// Tables of the journal that stay on the machine, with the reason.
+#[cfg(test)]
 pub(super) const TABLES_LEFT_OUT: [(&str, &str); 7] = [
     ("_sqlx_migrations", "the schema of this file"),
     ("sync_state", "where sync stands"),
@@ -703,7 +705,10 @@ impl SyncedTable {
                 format!("{} {kind}", quoted(column.name))
             })
             .collect();
-        format!("json_to_recordset($2::json) AS new ({})", columns.join(", "))
+        format!(
+            "json_to_recordset($2::json) AS new ({})",
+            columns.join(", ")
+        )
     }
 }
 
