@@ -49,6 +49,7 @@ pub mod side_budget;
 pub mod source;
 pub mod stop_request;
 pub mod supervisor;
+pub mod team_budget;
 pub mod verifier;
 mod workspace;
 

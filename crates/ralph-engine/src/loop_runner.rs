@@ -127,6 +127,7 @@ use crate::{
     report::{RedactedReporter, Reporter},
     source::Snapshots,
     store::{Journal, RepositoryId, Step},
+    team_budget::TeamBudgets,
     workspace::{BeforeRun, Layers, check_there},
 };
 
@@ -141,6 +142,8 @@ pub struct LoopRunner {
     /// Decides what is done between two iterations.
     machine: Loop,
     costs: CostWatch,
+    /// The budgets of a team, where there is one.
+    team: Option<TeamBudgets>,
     runtime: AgentRuntime,
     control: ControlChannel,
     output: LoopOutput,
@@ -658,6 +661,7 @@ impl LoopRunner {
         };
         self.tell(&event);
         self.output.reporter.finish();
+        self.give_back_budget().await;
         keep_first(&mut failure, self.journal.close().await);
         match failure {
             None => Ok(LoopReport {

@@ -22,6 +22,7 @@ use crate::{
         Journal, JournalError, RepositoryId, SideRun, SideWork, SpendingScope, TokenUsage,
         first_day,
     },
+    team_budget::TeamBudgets,
 };
 
 pub struct SideBudget {
@@ -32,6 +33,8 @@ pub struct SideBudget {
     /// The cost that the whole work may have, beside the budgets.
     pub max: Option<Dollars>,
     pub work: SideWork,
+    /// The budgets of a team, where there is one.
+    team: Option<TeamBudgets>,
     limit: Option<CostLimit>,
     /// Of the runs so far.
     spent: Dollars,
@@ -58,16 +61,28 @@ impl SideBudget {
             budgets: budgets.iter().filter(of_all).copied().collect(),
             max,
             work,
+            team: None,
             limit: None,
             spent: Dollars::NOTHING,
             runs: 0,
         }
     }
 
+    /// Has the budgets of a team asked too.
+    #[must_use]
+    pub fn with_team(mut self, team: Option<TeamBudgets>) -> Self {
+        self.team = team;
+        self
+    }
+
     /// Asks the budgets as they stand now whether an agent may be started, and sets the limit of its run by them.
     pub async fn ask_budgets(&mut self, now: Timestamp) -> Result<BudgetAction, JournalError> {
         let journal = &mut *self.journal;
-        let spendings = spendings(journal, &self.repository, &self.budgets, now, None).await?;
+        let mut spendings = spendings(journal, &self.repository, &self.budgets, now, None).await?;
+        if let Some(team) = &mut self.team {
+            let team = team.ask(journal, &self.repository, None, now).await?;
+            spendings.extend(team.own);
+        }
         let of_work = self.max.map(|max| CostLimit {
             spent: self.spent,
             max,
@@ -146,6 +161,7 @@ pub(crate) async fn spendings(
         spendings.push(Spending {
             budget: *budget,
             spent: spent.await?.spent,
+            share_of: None,
         });
     }
     Ok(spendings)

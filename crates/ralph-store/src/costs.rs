@@ -65,6 +65,12 @@ pub trait CostStore: Send {
         loop_id: &LoopId,
     ) -> Result<HashMap<IterationId, Dollars>>;
 
+    /// What this journal holds of a team's budgets, as it was last told; `None` where there is no team.
+    async fn budget_holder(&mut self) -> Result<Option<BudgetHolder>>;
+
+    /// Keeps what this journal was granted.
+    async fn keep_budget_share(&mut self, share: &KeptShare, at: Timestamp) -> Result<()>;
+
     /// Writes the usage of a run and adds it to the totals, in one transaction.
     async fn record_side_run(&mut self, repository: &RepositoryId, run: &SideRun) -> Result<()>;
 
@@ -73,6 +79,25 @@ pub trait CostStore: Send {
         &mut self,
         repository: &RepositoryId,
     ) -> Result<Vec<(String, TokenRecord)>>;
+}
+
+/// The name under which a journal holds shares of a team's budgets, and what they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetHolder {
+    /// Empty for a journal on the server itself, which has them there.
+    pub name: String,
+    pub shares: Vec<KeptShare>,
+}
+
+/// A share of a team's budget as a journal keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptShare {
+    pub per: Per,
+    /// As in `2026-11-18`, `2026-11`, `total`.
+    pub period: String,
+    pub granted: Dollars,
+    /// The budget of the whole team.
+    pub cap: Dollars,
 }
 
 /// The usage of an iteration.
@@ -169,5 +194,14 @@ pub fn first_day(per: Per, now: Timestamp) -> Option<String> {
         Per::Day => Some(day_of(now)),
         Per::Month => Some(now.strftime("%Y-%m-01").to_string()),
         Per::Total => None,
+    }
+}
+
+/// The name of the period that a moment is in: `2026-11-18`, `2026-11`, `total`. By UTC.
+pub fn period_of(per: Per, at: Timestamp) -> String {
+    match per {
+        Per::Day => at.strftime("%Y-%m-%d").to_string(),
+        Per::Month => at.strftime("%Y-%m").to_string(),
+        Per::Total => "total".to_owned(),
     }
 }

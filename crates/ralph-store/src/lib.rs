@@ -29,8 +29,8 @@ pub use commands::{
     CommandEffects, CommandEnd, CommandRow, CommandStore, NewGuidance, NewQuestion, QuestionStore,
 };
 pub use costs::{
-    CostRow, CostStore, LoopModelCost, SideRun, SideWork, SpendingScope, SumBy, TokenUsage, day_of,
-    first_day,
+    BudgetHolder, CostRow, CostStore, KeptShare, LoopModelCost, SideRun, SideWork, SpendingScope,
+    SumBy, TokenUsage, day_of, first_day, period_of,
 };
 pub use data_dir::DataDir;
 pub use iterations::{

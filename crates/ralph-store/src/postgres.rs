@@ -13,6 +13,7 @@ pub mod connect;
 mod password;
 mod probe;
 pub mod schema;
+pub mod shares;
 mod url;
 
 pub use connect::{Isolation, Scope, StoreConnection, StoreError, StoreTransaction, statement};

@@ -93,6 +93,14 @@ impl SqlJournal {
         }
     }
 
+    fn is_on_server(&self) -> bool {
+        match &self.database {
+            Database::Sqlite(_) => false,
+            #[cfg(feature = "postgres")]
+            Database::Postgres(_) => true,
+        }
+    }
+
     /// The connection to the file, for what is about SQLite alone.
     #[cfg(test)]
     pub(crate) fn sqlite(&mut self) -> &mut sqlx::SqliteConnection {

@@ -51,6 +51,31 @@ pub enum Per {
     Total,
 }
 
+impl Per {
+    pub const ALL: [Self; 3] = [Self::Day, Self::Month, Self::Total];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Month => "month",
+            Self::Total => "total",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|per| per.as_str() == word)
+    }
+
+    /// `a day`.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Day => "a day",
+            Self::Month => "a month",
+            Self::Total => "in total",
+        }
+    }
+}
+
 /// What a budget does when it is used up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -68,12 +93,8 @@ impl Budget {
 
     /// `the project's budget of $5.00 a day`.
     pub fn describe(&self) -> String {
-        let per = match self.per {
-            Per::Day => " a day",
-            Per::Month => " a month",
-            Per::Total => " in total",
-        };
-        format!("the {}'s budget of {}{per}", self.scope.as_str(), self.usd)
+        let per = self.per.describe();
+        format!("the {}'s budget of {} {per}", self.scope.as_str(), self.usd)
     }
 }
 
@@ -82,6 +103,8 @@ impl Budget {
 pub struct Spending {
     pub budget: Budget,
     pub spent: Dollars,
+    /// Where it is what one machine was granted of a team's budget, and no more can be asked for: that budget.
+    pub share_of: Option<Dollars>,
 }
 
 impl Spending {
@@ -102,6 +125,7 @@ impl Spending {
             budget: self.budget,
             spent_usd: self.spent,
             reserve_usd: None,
+            share_of_usd: self.share_of,
         };
         if self.spent >= self.budget.usd {
             return Some((AlertLevel::UsedUp, alert));
@@ -145,19 +169,35 @@ pub struct Alert {
     pub spent_usd: Dollars,
     /// What another iteration may cost, where the rest of the budget can't fund that.
     pub reserve_usd: Option<Reserve>,
+    /// The budget of a team that it is one machine's share of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_of_usd: Option<Dollars>,
 }
 
 impl Alert {
     pub fn sentence(&self) -> String {
-        let (budget, spent) = (self.budget.describe(), self.spent_usd);
-        match self.reserve_usd {
+        let spent = self.spent_usd;
+        let (budget, end) = match self.share_of_usd {
+            None => (self.budget.describe(), ""),
+            Some(of) => (
+                format!(
+                    "this machine's share, {}, of the {}'s budget of {of} {}",
+                    self.budget.usd,
+                    self.budget.scope.as_str(),
+                    self.budget.per.describe()
+                ),
+                ", and the server can't be reached for more",
+            ),
+        };
+        let sentence = match self.reserve_usd {
             Some(Reserve(reserve)) => format!(
                 "{budget} can't fund another iteration: {} are left, and one may cost {reserve}",
                 self.budget.usd.without(spent)
             ),
             None if spent >= self.budget.usd => format!("{budget} is used up: {spent} are spent"),
             None => format!("{budget} is nearly used up: {spent} are spent"),
-        }
+        };
+        sentence + end
     }
 }
 
@@ -203,6 +243,7 @@ fn check_one(one: &Spending, reserve: Option<Reserve>, first_delay: Duration) ->
         budget: one.budget,
         spent_usd: one.spent,
         reserve_usd,
+        share_of_usd: one.share_of,
     };
     let is_spent = one.spent >= one.budget.usd;
     let unfunded = reserve.filter(|Reserve(reserve)| *reserve > one.left());

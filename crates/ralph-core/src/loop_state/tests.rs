@@ -178,6 +178,7 @@ fn limits() -> Vec<(Stop, &'static str)> {
         },
         spent_usd: Dollars::told(50.125),
         reserve_usd: None,
+        share_of_usd: None,
     });
     vec![
         (

@@ -56,6 +56,7 @@ use crate::{
     sandbox::{SandboxFound, SandboxPlace},
     source::{FoundBy, FoundSource, Snapshots, Source},
     store::{DataDir, Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
+    team_budget::TeamBudgets,
     workspace::{BeforeRun, CacheAccess, LayerRequest, Layers, read_only_data},
 };
 
@@ -83,6 +84,8 @@ pub struct Setup {
     pub human: Option<Box<dyn Human>>,
     /// The name of that person.
     pub who: String,
+    /// The budgets of a team, where there is one.
+    pub team: Option<TeamBudgets>,
     pub clock: Box<dyn Clock>,
     pub reporter: Box<dyn Reporter>,
     /// When the command was started.
@@ -318,6 +321,7 @@ impl LoopRunner {
                 counts_tasks: counts_tasks(mode),
                 config,
             },
+            team: setup.team,
             runtime: AgentRuntime {
                 pool: AgentPool::new(setup.agent, setup.fallback),
                 containment: setup.detection.containment,

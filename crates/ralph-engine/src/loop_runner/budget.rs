@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use ralph_core::{
-    economics::{Alert, AlertLevel, Budget, BudgetAction, Scope, Spending, check_budget, reserve},
+    economics::{
+        Alert, AlertLevel, Budget, BudgetAction, Reserve, Scope, Spending, check_budget, reserve,
+    },
     event::Event,
     task::TaskId,
 };
@@ -13,6 +15,7 @@ use ralph_core::{
 use super::{LoopError, LoopRunner};
 use crate::iteration::WaitEnd;
 use crate::side_budget::{WorkedAt, spendings, tightest};
+use crate::team_budget::TeamSpendings;
 
 /// Iterations that the reserve is judged by.
 const RECENT: u32 = 50;
@@ -28,16 +31,19 @@ pub(super) enum BudgetDecision {
 impl LoopRunner {
     /// Asks all budgets whether an iteration at this task may be begun, and waits where they want that.
     pub(super) async fn ask_budgets(&mut self, task: &TaskId) -> Result<BudgetDecision, LoopError> {
-        if self.settings.config.budgets.is_empty() {
+        if self.settings.config.budgets.is_empty() && self.team.is_none() {
             return Ok(BudgetDecision::Yes);
         }
-        let spendings = self.spendings_at(task).await?;
-        self.costs.nearest = tightest(&spendings);
-        self.alert(&spendings, task);
         let costs = self
             .journal
             .last_costs(&self.place.repository, RECENT)
             .await?;
+        let mut spendings = self.spendings_at(task).await?;
+        self.alert(&spendings, task);
+        let team = self.team_spendings(reserve(&costs)).await?;
+        self.alert(&team.told, task);
+        spendings.extend(team.own);
+        self.costs.nearest = tightest(&spendings);
         let first = u64::from(self.settings.config.economics.throttle_seconds);
         let check = |spendings: &[Spending]| {
             check_budget(spendings, reserve(&costs), Duration::from_secs(first))
@@ -80,6 +86,27 @@ impl LoopRunner {
         let spendings = self.spendings_at(task).await?;
         self.alert(&spendings, task);
         Ok(())
+    }
+
+    /// Asks the server of a team for what the next iteration may cost.
+    async fn team_spendings(&mut self, need: Option<Reserve>) -> Result<TeamSpendings, LoopError> {
+        let now = self.output.clock.now();
+        Ok(match &mut self.team {
+            Some(team) => {
+                let repository = &self.place.repository;
+                team.ask(&mut *self.journal, repository, need, now).await?
+            }
+            None => TeamSpendings::default(),
+        })
+    }
+
+    /// Lets other machines have what this one was granted and has not spent. What can't be given back stays granted.
+    pub(super) async fn give_back_budget(&mut self) {
+        let now = self.output.clock.now();
+        if let Some(team) = &mut self.team {
+            let repository = &self.place.repository;
+            let _ = team.give_back(&mut *self.journal, repository, now).await;
+        }
     }
 
     async fn spendings_at(&mut self, task: &TaskId) -> Result<Vec<Spending>, LoopError> {

@@ -5,6 +5,7 @@ mod bad_input;
 mod checks;
 mod migrations;
 mod pitfalls;
+mod shares;
 mod storm;
 mod team;
 

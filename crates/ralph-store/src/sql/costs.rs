@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use ralph_core::{
     dollars::Dollars,
-    economics::{Caller, CostByKind, PriceBasis, TokenRecord, Tokens, Totals},
+    economics::{Caller, CostByKind, Per, PriceBasis, TokenRecord, Tokens, Totals},
     id::{IterationId, LoopId},
     record::IterationRecord,
 };
@@ -17,8 +17,8 @@ use super::{
     transaction,
 };
 use crate::{
-    CostRow, CostStore, LoopModelCost, RepositoryId, Result, SideRun, SpendingScope, SumBy,
-    TokenUsage, day_of,
+    BudgetHolder, CostRow, CostStore, KeptShare, LoopModelCost, RepositoryId, Result, SideRun,
+    SpendingScope, SumBy, TokenUsage, day_of,
 };
 
 /// Stands between the parts of a key; no part holds it.
@@ -219,6 +219,41 @@ impl CostStore for SqlJournal {
         ))
             .await?;
         Ok(rows.into_iter().collect())
+    }
+
+    async fn budget_holder(&mut self) -> Result<Option<BudgetHolder>> {
+        if self.is_on_server() {
+            return Ok(Some(BudgetHolder {
+                name: String::new(),
+                shares: Vec::new(),
+            }));
+        }
+        let what = "look up the shares of a team's budgets";
+        let origin = "SELECT origin FROM sync_state WHERE enabled = 1 AND origin IS NOT NULL";
+        let Some(name) = self.first(sql!(what, origin)).await? else {
+            return Ok(None);
+        };
+        let shares = "SELECT per, period, granted, cap FROM budget_share ORDER BY per, period";
+        let shares = self.all(sql!(what, shares)).await?;
+        Ok(Some(BudgetHolder { name, shares }))
+    }
+
+    async fn keep_budget_share(&mut self, share: &KeptShare, at: Timestamp) -> Result<()> {
+        if self.is_on_server() {
+            return Ok(());
+        }
+        self.write(sql!(
+            "keep a share of a team's budget",
+            "INSERT INTO budget_share (per, period, granted, cap, updated_at) VALUES (?, ?, ?, ?, ?)
+             ON CONFLICT (per, period) DO UPDATE SET granted = excluded.granted, cap = excluded.cap,
+                updated_at = excluded.updated_at",
+            share.per.as_str(),
+            &share.period,
+            share.granted.millionths(),
+            share.cap.millionths(),
+            at,
+        ))
+        .await
     }
 
     async fn record_side_run(&mut self, repository: &RepositoryId, run: &SideRun) -> Result<()> {
@@ -513,6 +548,18 @@ columns!(
     estimated_tokens, unknown_tokens, estimated
 );
 columns!(CostRow: key, totals);
+
+impl FromColumns for KeptShare {
+    fn from_columns(row: &mut Columns<'_>) -> Result<Self> {
+        Ok(Self {
+            // The table holds these alone.
+            per: Per::from_word(&row.next::<String>()?).unwrap_or(Per::Total),
+            period: row.next()?,
+            granted: row.next()?,
+            cap: row.next()?,
+        })
+    }
+}
 
 impl FromColumns for TokenRecord {
     fn from_columns(row: &mut Columns<'_>) -> Result<Self> {

@@ -102,7 +102,12 @@ async fn watch(args: &Args, project: &Project, form: MonitorForm) -> Result<(), 
     };
     let policy = monitor::policy(config, interval, restarting);
     let program = std::env::current_exe()?;
-    let mut monitor = Monitor::new(journal, data_dir.to_path_buf(), policy, Starter::new(program));
+    let mut monitor = Monitor::new(
+        journal,
+        data_dir.to_path_buf(),
+        policy,
+        Starter::new(program),
+    );
     let mut messages = Messages::new(project)?;
     let mut ends = Ends::listen()?;
     let mut ticks = every(interval);

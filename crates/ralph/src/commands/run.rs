@@ -205,6 +205,7 @@ fn setup(
         inbox,
         human: ports.human,
         who: project.who(),
+        team: None,
         clock: Box::new(SystemClock),
         reporter: ports.reporter,
         notices: project.notices(),

@@ -16,7 +16,21 @@ fn spending(action: BudgetPolicy, spent: f64, max: f64) -> Spending {
             action,
         },
         spent: usd(spent),
+        share_of: None,
     }
+}
+
+#[test]
+fn the_share_of_a_machine_says_whose_it_is_and_that_no_more_can_be_had() {
+    let mut share = spending(BudgetPolicy::Deny, 5.0, 5.0);
+    share.budget.scope = Scope::Organisation;
+    share.share_of = Some(usd(100.0));
+    let (_, alert) = share.alert(80).unwrap();
+    assert_eq!(
+        alert.sentence(),
+        "this machine's share, $5.00, of the organisation's budget of $100.00 a day is used up: \
+         $5.00 are spent, and the server can't be reached for more"
+    );
 }
 
 fn word(action: &BudgetAction) -> String {
@@ -48,6 +62,7 @@ fn every_budget_alerts_once_it_is_near_its_end_and_once_it_is_there() {
                     let spending = Spending {
                         budget,
                         spent: usd(spent),
+                        share_of: None,
                     };
                     spending.alert(80).map(|(level, _)| level)
                 };
