@@ -50,6 +50,7 @@ pub mod source;
 pub mod stop_request;
 pub mod supervisor;
 pub mod team_budget;
+pub mod team;
 pub mod verifier;
 mod workspace;
 

@@ -23,6 +23,7 @@ mod sqlite;
 #[cfg(feature = "postgres")]
 pub mod sync;
 mod tasks;
+mod team;
 
 pub use checkpoints::{CheckpointFilter, CheckpointStore};
 pub use commands::{
@@ -45,6 +46,10 @@ pub use sessions::{NewSessionLoop, SessionIteration, SessionLoopRow, SessionStor
 #[cfg(feature = "postgres")]
 pub use sql::server::{JournalServer, Notice};
 pub use tasks::{Suggestion, TaskStore};
+pub use team::{
+    OrderId, OrderStanding, TeamBudget, TeamCheckpoint, TeamCheckpoints, TeamCostBy, TeamCosts,
+    TeamLoop, TeamLoops, TeamMachine, TeamOrder, TeamQuestion, TeamQuestions, TeamSum, TeamSums,
+};
 
 use std::path::{Path, PathBuf};
 

@@ -14,6 +14,7 @@ mod password;
 mod probe;
 pub mod schema;
 pub mod shares;
+pub mod team;
 mod url;
 
 pub use connect::{Isolation, Scope, StoreConnection, StoreError, StoreTransaction, statement};

@@ -72,6 +72,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod cost;
+pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod escalations;
@@ -102,6 +103,7 @@ pub(crate) mod status;
 pub(crate) mod steer;
 pub(crate) mod stop;
 pub(crate) mod tasks;
+pub(crate) mod team;
 pub(crate) mod tokens;
 pub(crate) mod verify;
 
@@ -177,6 +179,11 @@ subcommands! {
         Verify(verify::Args => run; writes),
         /// Check the machine, the repository, the journal and the agent
         Doctor(doctor::Args => run; asks),
+        /// Show the loops, costs, questions and machines of a team, and steer loops on any of them
+        Team(team::Args => run; asks),
+        /// Set up and keep the PostgreSQL server of a team
+        #[command(subcommand)]
+        Db(db::DbCommand => dispatch; asks),
         /// Test the configured notifications
         #[command(subcommand)]
         Notify(notify::NotifyCommand => dispatch; asks),

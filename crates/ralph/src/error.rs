@@ -3,7 +3,9 @@
 use std::error::Error as StdError;
 
 use ralph_core::board::UnknownTask;
-use ralph_engine::{disk_fault::DiskFault, interview::InterviewError, store::JournalError};
+use ralph_engine::{
+    disk_fault::DiskFault, interview::InterviewError, store::JournalError, team::TeamError,
+};
 
 /// Why a command could not do what it was asked.
 #[derive(Debug)]
@@ -112,6 +114,18 @@ impl From<JournalError> for CommandError {
     fn from(error: JournalError) -> Self {
         let hint = error.hint();
         Self::internal(error).hint_opt(hint.map(str::to_owned))
+    }
+}
+
+impl From<TeamError> for CommandError {
+    fn from(error: TeamError) -> Self {
+        let hint = error.hint();
+        let kind = if error.is_users() {
+            ErrorKind::User
+        } else {
+            ErrorKind::Internal
+        };
+        Self::new(kind, error).hint_opt(hint)
     }
 }
 

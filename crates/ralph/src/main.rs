@@ -10,6 +10,7 @@ mod hangup;
 mod inside_run;
 mod integration;
 mod mcp;
+mod moment;
 mod output;
 mod project;
 mod queue;

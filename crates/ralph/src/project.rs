@@ -27,6 +27,7 @@ use ralph_engine::{
         SourceSearch,
     },
     store::{DataDir, Journal, RepositoryId},
+    team::StoreAddress,
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -439,6 +440,15 @@ impl Project {
             .find_map(|name| self.variable(name).filter(|v| !v.trim().is_empty()));
         let uid = || format!("user {}", rustix::process::getuid().as_raw());
         named.map_or_else(uid, |name| ralph_core::sanitize::one_line(name.trim(), 40))
+    }
+
+    /// The address of the store of a team.
+    pub(crate) fn store_address(&self) -> Result<StoreAddress, CommandError> {
+        let variables = &self.surroundings.env;
+        Ok(StoreAddress::configured(
+            &self.settings.resolved,
+            variables,
+        )?)
     }
 
     pub(crate) fn now() -> jiff::Timestamp {

@@ -229,6 +229,14 @@ impl StoreUrl {
         self
     }
 
+    /// Whether it is on this machine.
+    pub fn is_local(&self) -> bool {
+        match &self.place {
+            Place::Socket(_) => true,
+            Place::Host(host) => is_loopback(host),
+        }
+    }
+
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }

@@ -11,6 +11,7 @@ mod machine;
 mod notify;
 pub(crate) mod programs;
 mod secrets;
+mod store;
 mod tasks;
 
 use std::process::ExitCode;
@@ -147,6 +148,7 @@ fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
             checks.extend(machine::checks(project));
             checks.extend(secrets::checks(project));
             checks.extend(notify::checks(project));
+            checks.extend(store::checks(project));
             let journal = journal::check(project);
             let can_be_read = journal.state != State::Problem;
             checks.push(journal);
