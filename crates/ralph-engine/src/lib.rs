@@ -49,7 +49,6 @@ pub mod side_budget;
 pub mod source;
 pub mod stop_request;
 pub mod supervisor;
-pub mod team_budget;
 pub mod team;
 pub mod verifier;
 mod workspace;

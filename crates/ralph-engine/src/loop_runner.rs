@@ -127,7 +127,7 @@ use crate::{
     report::{RedactedReporter, Reporter},
     source::Snapshots,
     store::{Journal, RepositoryId, Step},
-    team_budget::TeamBudgets,
+    team::TeamBudgets,
     workspace::{BeforeRun, Layers, check_there},
 };
 

@@ -22,7 +22,7 @@ use crate::{
         Journal, JournalError, RepositoryId, SideRun, SideWork, SpendingScope, TokenUsage,
         first_day,
     },
-    team_budget::TeamBudgets,
+    team::TeamBudgets,
 };
 
 pub struct SideBudget {

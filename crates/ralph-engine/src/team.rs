@@ -5,6 +5,8 @@
 
 mod address;
 mod admin;
+mod budgets;
+mod direct;
 #[cfg(feature = "team")]
 mod server;
 mod view;
@@ -14,6 +16,9 @@ pub use admin::{
     AuditChain, AuditEntry, BudgetStanding, CheckedGroup, GoneTenant, NewTeamBudget, SchemaChange,
     ServerFacts, StoreAdmin, TenantEntry, TenantRows, open_admin,
 };
+pub(crate) use budgets::TeamSpendings;
+pub use budgets::{BudgetServer, TeamBudgets, TeamShare};
+pub use direct::{journal_on_server, open_budgets};
 pub use view::{TeamView, open_view};
 
 use crate::store::JournalError;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::{
-    config::{Config, FlagValue},
+    config::{Config, FlagValue, StoreConfig, StoreMode},
     sanitize::terminal_safe,
     secret::NamedValue,
     task::{
@@ -27,7 +27,7 @@ use ralph_engine::{
         SourceSearch,
     },
     store::{DataDir, Journal, RepositoryId},
-    team::StoreAddress,
+    team::{StoreAddress, TeamBudgets, journal_on_server, open_budgets},
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -143,7 +143,16 @@ impl Project {
             CommandError::user("can't find a folder for the journal: HOME is not set")
                 .hint("set RALPH_DATA_DIR")
         })?;
-        Ok(DataDir::from(folder))
+        let data_dir = DataDir::from(folder);
+        match (self.config().store.mode(), self.tenant()) {
+            (StoreMode::Direct, Some(tenant)) => {
+                let waits = |text: &str| output::print_warning(text);
+                let address = self.store_address()?;
+                Ok(journal_on_server(data_dir, &address, tenant, waits)?)
+            }
+            // Without a tenant the settings are refused.
+            (StoreMode::Direct | StoreMode::Sync | StoreMode::Local, _) => Ok(data_dir),
+        }
     }
 
     /// The top of the repository that ralph works in.
@@ -440,6 +449,27 @@ impl Project {
             .find_map(|name| self.variable(name).filter(|v| !v.trim().is_empty()));
         let uid = || format!("user {}", rustix::process::getuid().as_raw());
         named.map_or_else(uid, |name| ralph_core::sanitize::one_line(name.trim(), 40))
+    }
+
+    /// The budgets of the team that the journal belongs to.
+    pub(crate) fn team_budgets(&self) -> Result<Option<TeamBudgets>, CommandError> {
+        match (self.config().store.mode(), self.tenant()) {
+            (StoreMode::Direct | StoreMode::Sync, Some(tenant)) => {
+                Ok(Some(open_budgets(&self.store_address()?, tenant)?))
+            }
+            (StoreMode::Direct | StoreMode::Sync | StoreMode::Local, _) => Ok(None),
+        }
+    }
+
+    fn tenant(&self) -> Option<&str> {
+        self.config().store.tenant.as_deref()
+    }
+
+    /// Has the journal of this machine used, wherever that of loops is: loops in sessions of agents are kept there,
+    /// since their hooks read no configuration.
+    pub(crate) fn with_local_journal(mut self) -> Self {
+        self.settings.resolved.config.store = StoreConfig::default();
+        self
     }
 
     /// The address of the store of a team.

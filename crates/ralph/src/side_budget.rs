@@ -18,9 +18,10 @@ pub(crate) async fn open(project: &Project, work: SideWork) -> Result<SideBudget
     let config = project.config();
     let prices = read_prices(&config.economics, project.root()).map_err(CommandError::user)?;
     let (budgets, max) = (&config.budgets, config.loop_.max_cost_usd);
-    Ok(SideBudget::new(
-        journal, repository, prices, budgets, max, work,
-    ))
+    Ok(
+        SideBudget::new(journal, repository, prices, budgets, max, work)
+            .with_team(project.team_budgets()?),
+    )
 }
 
 /// Refuses where a budget does. One that is nearly used up is said.

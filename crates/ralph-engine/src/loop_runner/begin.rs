@@ -56,7 +56,7 @@ use crate::{
     sandbox::{SandboxFound, SandboxPlace},
     source::{FoundBy, FoundSource, Snapshots, Source},
     store::{DataDir, Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
-    team_budget::TeamBudgets,
+    team::TeamBudgets,
     workspace::{BeforeRun, CacheAccess, LayerRequest, Layers, read_only_data},
 };
 

@@ -15,7 +15,7 @@ use ralph_core::{
 use super::{LoopError, LoopRunner};
 use crate::iteration::WaitEnd;
 use crate::side_budget::{WorkedAt, spendings, tightest};
-use crate::team_budget::TeamSpendings;
+use crate::team::TeamSpendings;
 
 /// Iterations that the reserve is judged by.
 const RECENT: u32 = 50;

@@ -6,15 +6,16 @@
 
 use ralph_core::command::CommandReport;
 use serde::{Deserialize, de::DeserializeOwned};
-use sqlx::{Arguments as _, ConnectOptions as _, Connection as _, Row as _, postgres::{PgArguments, PgRow}};
+use sqlx::{
+    Arguments as _, ConnectOptions as _, Connection as _, Row as _,
+    postgres::{PgArguments, PgRow},
+};
 use uuid::Uuid;
 
-use super::{
-    Scope, StoreConnection, StoreError, StoreTransaction, StoreUrl, schema, statement,
-};
+use super::{Scope, StoreConnection, StoreError, StoreTransaction, StoreUrl, schema, statement};
 use crate::team::{
-    OrderId, OrderStanding, TeamBudget, TeamCheckpoint, TeamCheckpoints, TeamCostBy, TeamCosts, TeamLoop,
-    TeamLoops, TeamMachine, TeamOrder, TeamQuestion, TeamQuestions, TeamSum, TeamSums,
+    OrderId, OrderStanding, TeamBudget, TeamCheckpoint, TeamCheckpoints, TeamCostBy, TeamCosts,
+    TeamLoop, TeamLoops, TeamMachine, TeamOrder, TeamQuestion, TeamQuestions, TeamSum, TeamSums,
 };
 
 type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -110,7 +111,9 @@ impl TeamReader {
         let row = found.into_iter().next();
         let (taken, result) = row.map_or((false, None), |row| (row.taken, row.result));
         let report: Option<CommandReport> = match result {
-            Some(text) => Some(serde_json::from_str(&text).map_err(|error| unreadable(READ, error))?),
+            Some(text) => {
+                Some(serde_json::from_str(&text).map_err(|error| unreadable(READ, error))?)
+            }
             None => None,
         };
         Ok(match report {

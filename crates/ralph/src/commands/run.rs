@@ -205,7 +205,7 @@ fn setup(
         inbox,
         human: ports.human,
         who: project.who(),
-        team: None,
+        team: project.team_budgets()?,
         clock: Box::new(SystemClock),
         reporter: ports.reporter,
         notices: project.notices(),

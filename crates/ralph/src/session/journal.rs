@@ -136,7 +136,7 @@ pub(crate) fn start(global: &Global, start: &SessionStart) -> Result<SessionStar
             format!("a loop in a session can't be started inside a run of ralph's: {why}");
         return Ok(SessionStarted::Refused { refused });
     }
-    let project = Project::open(global, Vec::new())?;
+    let project = Project::open(global, Vec::new())?.with_local_journal();
     if start.verify && project.config().verification.commands.is_empty() {
         let refused = "--verify needs commands: set `verification.commands` in ralph.yaml \
                        (`ralph init` proposes some)";
@@ -201,7 +201,7 @@ pub(crate) fn record(
     if inside_run::sign(global)?.is_some() {
         return Ok(Recorded { recorded: false });
     }
-    let project = Project::open(global, Vec::new())?;
+    let project = Project::open(global, Vec::new())?.with_local_journal();
     let prices = read_prices(&project.config().economics, project.root());
     let prices = prices.map_err(CommandError::user)?;
     block_on(async {
@@ -231,7 +231,7 @@ pub(crate) fn end(
     if inside_run::sign(global)?.is_some() {
         return Ok(Recorded { recorded: false });
     }
-    let project = Project::open(global, Vec::new())?;
+    let project = Project::open(global, Vec::new())?.with_local_journal();
     block_on(async {
         let (mut journal, row) = open(&project, loop_id).await?;
         let ended = journal.end_session_loop(&row.id, reason, Project::now());
@@ -259,7 +259,7 @@ pub(crate) fn open_loop(
 
 /// Verifies the working tree with the commands as they were when the loop began.
 pub(crate) fn verify(global: &Global, loop_id: &LoopId) -> Result<PromiseCheck, CommandError> {
-    let mut project = Project::open(global, Vec::new())?;
+    let mut project = Project::open(global, Vec::new())?.with_local_journal();
     block_on(async {
         let (_, row) = open(&project, loop_id).await?;
         let text = row.config.ok_or_else(|| {

@@ -14,7 +14,7 @@ use ralph_core::{
 };
 
 #[cfg(feature = "team")]
-pub use on_server::BudgetsOnServer;
+pub(super) use on_server::BudgetsOnServer;
 
 use crate::store::{
     Journal, JournalError, KeptShare, RepositoryId, SpendingScope, first_day, period_of,

@@ -25,14 +25,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const ATTEMPTS: u32 = 5;
 
 /// A server, connected when it is asked first.
-pub struct BudgetsOnServer {
+pub(crate) struct BudgetsOnServer {
     url: StoreUrl,
     tenant: String,
     connection: Option<(StoreConnection, Uuid)>,
 }
 
 impl BudgetsOnServer {
-    pub fn new(url: StoreUrl, tenant: String) -> Self {
+    pub(crate) fn new(url: StoreUrl, tenant: String) -> Self {
         Self {
             url,
             tenant,
