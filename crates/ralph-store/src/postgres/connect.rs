@@ -7,7 +7,8 @@ use std::{path::PathBuf, time::Duration};
 
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Postgres, Transaction,
-    postgres::PgArguments, query::Query,
+    postgres::{PgArguments, PgListener, PgPoolOptions},
+    query::Query,
 };
 use uuid::Uuid;
 
@@ -452,6 +453,23 @@ impl StoreConnection {
         let closed = self.db.close().await;
         closed.map_err(|error| self.peer.failed("be closed", error))
     }
+}
+
+/// Hears what the server tells of commands for any journal: `TENANT/ORIGIN`, ids alone. Connects again by itself, and
+/// loses what is told meanwhile. Hears nothing through a pooler in transaction pooling, where a poll has to do.
+pub async fn listen(url: &StoreUrl) -> Result<PgListener, StoreError> {
+    let peer = Peer::of(url);
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .max_lifetime(None)
+        .idle_timeout(None)
+        .acquire_timeout(url.timeout())
+        .connect_lazy_with(url.options().disable_statement_logging());
+    let connected = PgListener::connect_with(&pool).await;
+    let mut listener = connected.map_err(|error| peer.refused(error))?;
+    let heard = listener.listen("ralph_command").await;
+    heard.map_err(|error| peer.failed("be listened to", error))?;
+    Ok(listener)
 }
 
 /// A transaction. It must be ended by one of its two functions: dropped, it is only taken back with the next use of

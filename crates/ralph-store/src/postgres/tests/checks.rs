@@ -399,6 +399,17 @@ async fn each_trigger_function_and_view_that_changed_is_named() {
     ] {
         assert_eq!(damage.done(text, false).await.0, no_view, "{text}");
     }
+    let (found, leaks) = damage
+        .done("ALTER VIEW ralph_team.loop OWNER TO postgres; ALTER VIEW ralph_team.loop SET (security_invoker = false)", true)
+        .await;
+    assert_eq!(
+        found,
+        [
+            "view ralph_team.loop",
+            "no view shows rows as its owner sees them"
+        ]
+    );
+    assert_eq!(leaks, ["no view shows rows of another tenant"]);
     let function = "CREATE FUNCTION public.all_loops() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$ SELECT count(*) FROM ralph.loop $$";
     let (found, _) = damage.done(function, false).await;
     assert_eq!(
