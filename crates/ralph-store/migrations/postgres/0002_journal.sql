@@ -34,8 +34,7 @@ CREATE TABLE ralph.repository (
     common_dir     text COLLATE "C" NOT NULL,
     created_at     text COLLATE "C" NOT NULL,
     next_iteration bigint NOT NULL DEFAULT 1,
-    task_source    text COLLATE "C",
-    PRIMARY KEY (tenant, origin, id)
+    task_source    text COLLATE "C"
 );
 
 CREATE TABLE ralph.loop (
@@ -62,9 +61,7 @@ CREATE TABLE ralph.loop (
     output_tokens   bigint NOT NULL DEFAULT 0,
     forecast        text COLLATE "C",
     clean_check     text COLLATE "C",
-    checkpoints     bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (tenant, origin, id),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id)
+    checkpoints     bigint NOT NULL DEFAULT 0
 );
 CREATE INDEX loop_by_repository ON ralph.loop (tenant, origin, repository_id, worktree, started_at);
 CREATE INDEX loop_by_time ON ralph.loop (tenant, origin, repository_id, started_at, id);
@@ -91,11 +88,7 @@ CREATE TABLE ralph.iteration (
     result_commit text COLLATE "C",
     record        text COLLATE "C",
     reverted_by   text COLLATE "C",
-    squashed_by   text COLLATE "C",
-    PRIMARY KEY (tenant, origin, id),
-    UNIQUE (tenant, origin, repository_id, n),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id),
-    FOREIGN KEY (tenant, origin, loop_id) REFERENCES ralph.loop (tenant, origin, id)
+    squashed_by   text COLLATE "C"
 );
 CREATE INDEX iteration_by_loop ON ralph.iteration (tenant, origin, loop_id, n);
 CREATE INDEX iteration_unfinished ON ralph.iteration (tenant, origin, loop_id)
@@ -111,9 +104,7 @@ CREATE TABLE ralph.step (
     seq          bigint NOT NULL,
     at           text COLLATE "C" NOT NULL,
     kind         text COLLATE "C" NOT NULL CHECK (kind IN ('intent', 'done')),
-    body         text COLLATE "C" NOT NULL,
-    PRIMARY KEY (tenant, origin, iteration_id, seq),
-    FOREIGN KEY (tenant, origin, iteration_id) REFERENCES ralph.iteration (tenant, origin, id)
+    body         text COLLATE "C" NOT NULL
 );
 
 CREATE TABLE ralph.task_state (
@@ -122,9 +113,7 @@ CREATE TABLE ralph.task_state (
     repository_id text COLLATE "C" NOT NULL,
     source        text COLLATE "C" NOT NULL,
     task_id       text COLLATE "C" NOT NULL,
-    state         text COLLATE "C" NOT NULL,
-    PRIMARY KEY (tenant, origin, repository_id, source, task_id),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id)
+    state         text COLLATE "C" NOT NULL
 );
 CREATE INDEX task_state_held ON ralph.task_state (tenant, origin, repository_id, source)
     WHERE ralph_journal.json_extract(state, '$.question') IS NOT NULL
@@ -137,9 +126,7 @@ CREATE TABLE ralph.task_list (
     origin        text COLLATE "C" NOT NULL DEFAULT '',
     repository_id text COLLATE "C" NOT NULL,
     source        text COLLATE "C" NOT NULL,
-    ids           text COLLATE "C" NOT NULL,
-    PRIMARY KEY (tenant, origin, repository_id, source),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id)
+    ids           text COLLATE "C" NOT NULL
 );
 
 CREATE TABLE ralph.suggestion (
@@ -150,10 +137,7 @@ CREATE TABLE ralph.suggestion (
     iteration     bigint NOT NULL,
     title         text COLLATE "C" NOT NULL,
     description   text COLLATE "C" NOT NULL,
-    taken_as      text COLLATE "C",
-    PRIMARY KEY (tenant, origin, id),
-    UNIQUE (tenant, origin, repository_id, title),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id)
+    taken_as      text COLLATE "C"
 );
 
 CREATE TABLE ralph.command (
@@ -166,9 +150,7 @@ CREATE TABLE ralph.command (
     at            text COLLATE "C" NOT NULL,
     body          text COLLATE "C" NOT NULL,
     done_at       text COLLATE "C",
-    result        text COLLATE "C",
-    PRIMARY KEY (tenant, origin, id),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id)
+    result        text COLLATE "C"
 );
 CREATE INDEX command_waiting ON ralph.command (tenant, origin, repository_id, worktree, id)
     WHERE done_at IS NULL;
@@ -183,9 +165,7 @@ CREATE TABLE ralph.guidance (
     text          text COLLATE "C" NOT NULL,
     who           text COLLATE "C" NOT NULL,
     at            text COLLATE "C" NOT NULL,
-    iteration     bigint,
-    PRIMARY KEY (tenant, origin, id),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id)
+    iteration     bigint
 );
 CREATE INDEX guidance_by_task ON ralph.guidance (tenant, origin, repository_id, source, task_id, id);
 
@@ -202,9 +182,7 @@ CREATE TABLE ralph.escalation (
     body          text COLLATE "C",
     asked_at      text COLLATE "C" NOT NULL,
     answer        text COLLATE "C",
-    answered_at   text COLLATE "C",
-    PRIMARY KEY (tenant, origin, id),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id)
+    answered_at   text COLLATE "C"
 );
 CREATE INDEX escalation_by_source ON ralph.escalation (tenant, origin, repository_id, source, id);
 
@@ -222,9 +200,7 @@ CREATE TABLE ralph.rewrite (
     body          text COLLATE "C" NOT NULL,
     started_at    text COLLATE "C" NOT NULL,
     ended_at      text COLLATE "C",
-    outcome       text COLLATE "C" CHECK (outcome IN ('done', 'given_up')),
-    PRIMARY KEY (tenant, origin, id),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id)
+    outcome       text COLLATE "C" CHECK (outcome IN ('done', 'given_up'))
 );
 CREATE INDEX rewrite_by_repository ON ralph.rewrite (tenant, origin, repository_id, started_at);
 CREATE INDEX rewrite_unfinished ON ralph.rewrite (tenant, origin, repository_id, worktree)
@@ -243,11 +219,7 @@ CREATE TABLE ralph.checkpoint (
     body          text COLLATE "C" NOT NULL,
     hash          text COLLATE "C" NOT NULL,
     prev_hash     text COLLATE "C",
-    tip_commit    text COLLATE "C" NOT NULL,
-    PRIMARY KEY (tenant, origin, id),
-    UNIQUE (tenant, origin, loop_id, n),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id),
-    FOREIGN KEY (tenant, origin, loop_id) REFERENCES ralph.loop (tenant, origin, id)
+    tip_commit    text COLLATE "C" NOT NULL
 );
 CREATE INDEX checkpoint_by_repository ON ralph.checkpoint (tenant, origin, repository_id, id);
 
@@ -270,9 +242,7 @@ CREATE TABLE ralph.token_record (
     cost_cache_write bigint,
     told             bigint,
     spent            bigint NOT NULL,
-    basis            text COLLATE "C" NOT NULL DEFAULT 'listed' CHECK (basis IN ('listed', 'estimated')),
-    PRIMARY KEY (tenant, origin, iteration_id, seq),
-    FOREIGN KEY (tenant, origin, iteration_id) REFERENCES ralph.iteration (tenant, origin, id)
+    basis            text COLLATE "C" NOT NULL DEFAULT 'listed' CHECK (basis IN ('listed', 'estimated'))
 );
 
 CREATE TABLE ralph.token_total (
@@ -299,8 +269,7 @@ CREATE TABLE ralph.token_total (
     spent            bigint NOT NULL,
     estimated_tokens bigint NOT NULL DEFAULT 0,
     unknown_tokens   bigint NOT NULL DEFAULT 0,
-    estimated        bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (tenant, origin, repository_id, dimension, key, day)
+    estimated        bigint NOT NULL DEFAULT 0
 );
 CREATE INDEX token_total_by_spent ON ralph.token_total (tenant, origin, repository_id, dimension, day, spent);
 
@@ -311,8 +280,7 @@ CREATE TABLE ralph.token_month (
     dimension     text COLLATE "C" NOT NULL CHECK (dimension IN ('task', 'loop')),
     month         text COLLATE "C" NOT NULL,
     key           text COLLATE "C" NOT NULL,
-    spent         bigint NOT NULL,
-    PRIMARY KEY (tenant, origin, repository_id, dimension, month, key)
+    spent         bigint NOT NULL
 );
 
 CREATE TABLE ralph.side_run (
@@ -323,9 +291,7 @@ CREATE TABLE ralph.side_run (
     work          text COLLATE "C" NOT NULL CHECK (work IN ('plan', 'interview')),
     at            text COLLATE "C" NOT NULL,
     tool_calls    bigint NOT NULL,
-    calls         text COLLATE "C" NOT NULL,
-    PRIMARY KEY (tenant, origin, id),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id)
+    calls         text COLLATE "C" NOT NULL
 );
 CREATE INDEX side_run_by_repository ON ralph.side_run (tenant, origin, repository_id, id);
 
@@ -337,9 +303,7 @@ CREATE TABLE ralph.loop_note (
     worktree text COLLATE "C" NOT NULL,
     kind     text COLLATE "C" NOT NULL,
     sentence text COLLATE "C" NOT NULL,
-    at       text COLLATE "C" NOT NULL,
-    PRIMARY KEY (tenant, origin, id),
-    FOREIGN KEY (tenant, origin, loop_id) REFERENCES ralph.loop (tenant, origin, id)
+    at       text COLLATE "C" NOT NULL
 );
 CREATE INDEX loop_note_by_loop ON ralph.loop_note (tenant, origin, loop_id, id);
 CREATE INDEX loop_note_by_worktree ON ralph.loop_note (tenant, origin, worktree, kind, at);
@@ -353,8 +317,7 @@ CREATE TABLE ralph.loop_event (
     iteration bigint,
     at        text COLLATE "C" NOT NULL,
     kind      text COLLATE "C" NOT NULL,
-    body      text COLLATE "C" NOT NULL,
-    PRIMARY KEY (tenant, origin, id)
+    body      text COLLATE "C" NOT NULL
 );
 CREATE INDEX loop_event_by_loop ON ralph.loop_event (tenant, origin, loop_id, id);
 
@@ -376,9 +339,7 @@ CREATE TABLE ralph.session_loop (
     spent              bigint NOT NULL DEFAULT 0,
     started_at         text COLLATE "C" NOT NULL,
     ended_at           text COLLATE "C",
-    reason             text COLLATE "C",
-    PRIMARY KEY (tenant, origin, id),
-    FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id)
+    reason             text COLLATE "C"
 );
 CREATE INDEX session_loop_by_repository ON ralph.session_loop (tenant, origin, repository_id, id);
 CREATE INDEX session_loop_by_session ON ralph.session_loop (tenant, origin, session, id);
@@ -393,10 +354,65 @@ CREATE TABLE ralph.session_iteration (
     outcome    text COLLATE "C" NOT NULL CHECK (outcome IN ('ok', 'error', 'aborted')),
     error      text COLLATE "C",
     tool_calls bigint NOT NULL,
-    calls      text COLLATE "C" NOT NULL,
-    PRIMARY KEY (tenant, origin, loop_id, n),
-    FOREIGN KEY (tenant, origin, loop_id) REFERENCES ralph.session_loop (tenant, origin, id)
+    calls      text COLLATE "C" NOT NULL
 );
+
+-- What a team asks over all of its journals.
+CREATE INDEX loop_of_team ON ralph.loop (tenant, id, origin);
+CREATE INDEX loop_of_team_by_time ON ralph.loop (tenant, started_at, id);
+CREATE INDEX loop_of_team_open ON ralph.loop (tenant, started_at, id) WHERE ended_at IS NULL;
+CREATE INDEX escalation_of_team ON ralph.escalation (tenant, asked_at, id);
+CREATE INDEX escalation_of_team_open ON ralph.escalation (tenant, asked_at, id) WHERE answered_at IS NULL;
+CREATE INDEX escalation_of_team_twice ON ralph.escalation (tenant, repository_id, id, origin);
+CREATE INDEX checkpoint_of_team ON ralph.checkpoint (tenant, id, origin);
+CREATE INDEX checkpoint_of_team_by_loop ON ralph.checkpoint (tenant, loop_id, n);
+CREATE INDEX token_total_of_team ON ralph.token_total (tenant, dimension, day, spent);
+CREATE INDEX token_total_of_team_by_key ON ralph.token_total (tenant, dimension, key, day);
+
+-- The keys come behind all other indexes: of two that look the same to a planner without statistics the newer one is
+-- taken, and in a new store the first rows to arrive would be looked for by their tenant alone.
+ALTER TABLE ralph.iteration ADD UNIQUE (tenant, origin, repository_id, n);
+ALTER TABLE ralph.suggestion ADD UNIQUE (tenant, origin, repository_id, title);
+ALTER TABLE ralph.checkpoint ADD UNIQUE (tenant, origin, loop_id, n);
+ALTER TABLE ralph.repository ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.loop ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.iteration ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.step ADD PRIMARY KEY (tenant, origin, iteration_id, seq);
+ALTER TABLE ralph.task_state ADD PRIMARY KEY (tenant, origin, repository_id, source, task_id);
+ALTER TABLE ralph.task_list ADD PRIMARY KEY (tenant, origin, repository_id, source);
+ALTER TABLE ralph.suggestion ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.command ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.guidance ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.escalation ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.rewrite ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.checkpoint ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.token_record ADD PRIMARY KEY (tenant, origin, iteration_id, seq);
+ALTER TABLE ralph.token_total ADD PRIMARY KEY (tenant, origin, repository_id, dimension, key, day);
+ALTER TABLE ralph.token_month ADD PRIMARY KEY (tenant, origin, repository_id, dimension, month, key);
+ALTER TABLE ralph.side_run ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.loop_note ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.loop_event ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.session_loop ADD PRIMARY KEY (tenant, origin, id);
+ALTER TABLE ralph.session_iteration ADD PRIMARY KEY (tenant, origin, loop_id, n);
+
+ALTER TABLE ralph.loop ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.iteration ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.iteration ADD FOREIGN KEY (tenant, origin, loop_id) REFERENCES ralph.loop (tenant, origin, id);
+ALTER TABLE ralph.step ADD FOREIGN KEY (tenant, origin, iteration_id) REFERENCES ralph.iteration (tenant, origin, id);
+ALTER TABLE ralph.task_state ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.task_list ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.suggestion ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.command ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.guidance ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.escalation ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.rewrite ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.checkpoint ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.checkpoint ADD FOREIGN KEY (tenant, origin, loop_id) REFERENCES ralph.loop (tenant, origin, id);
+ALTER TABLE ralph.token_record ADD FOREIGN KEY (tenant, origin, iteration_id) REFERENCES ralph.iteration (tenant, origin, id);
+ALTER TABLE ralph.side_run ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.loop_note ADD FOREIGN KEY (tenant, origin, loop_id) REFERENCES ralph.loop (tenant, origin, id);
+ALTER TABLE ralph.session_loop ADD FOREIGN KEY (tenant, origin, repository_id) REFERENCES ralph.repository (tenant, origin, id);
+ALTER TABLE ralph.session_iteration ADD FOREIGN KEY (tenant, origin, loop_id) REFERENCES ralph.session_loop (tenant, origin, id);
 
 -- What is kept up by the database itself. Rows of another origin bring their sums with them.
 

@@ -4,17 +4,6 @@
 -- A copied journal holds rows that another one holds too. Of a loop that several have, the row with more iterations is
 -- shown, then the one that ended or began last, then that of the smaller origin. All stay in the tables.
 
-CREATE INDEX loop_of_team ON ralph.loop (tenant, id, origin);
-CREATE INDEX loop_of_team_by_time ON ralph.loop (tenant, started_at, id);
-CREATE INDEX loop_of_team_open ON ralph.loop (tenant, started_at, id) WHERE ended_at IS NULL;
-CREATE INDEX escalation_of_team ON ralph.escalation (tenant, asked_at, id);
-CREATE INDEX escalation_of_team_open ON ralph.escalation (tenant, asked_at, id) WHERE answered_at IS NULL;
-CREATE INDEX escalation_of_team_twice ON ralph.escalation (tenant, repository_id, id, origin);
-CREATE INDEX checkpoint_of_team ON ralph.checkpoint (tenant, id, origin);
-CREATE INDEX checkpoint_of_team_by_loop ON ralph.checkpoint (tenant, loop_id, n);
-CREATE INDEX token_total_of_team ON ralph.token_total (tenant, dimension, day, spent);
-CREATE INDEX token_total_of_team_by_key ON ralph.token_total (tenant, dimension, key, day);
-
 CREATE VIEW ralph_team.loop WITH (security_invoker = true) AS
 SELECT l.tenant, l.origin, m.name AS machine, l.repository_id, r.common_dir, l.id, l.worktree, l.source, l.goal,
        l.branch, l.agent, l.iterations, l.verified,

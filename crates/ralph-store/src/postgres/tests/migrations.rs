@@ -255,3 +255,20 @@ async fn all_tables_are_known_by_name() {
     known.sort_unstable();
     assert_eq!(found.lines().collect::<Vec<_>>(), known);
 }
+
+/// A new store has no statistics, and the first journal that is sent to it may be long: what a foreign key looks for has
+/// to be found by the whole key, not by its tenant.
+#[tokio::test]
+async fn rows_of_a_new_store_are_found_by_their_whole_key() {
+    let store = Store::new().await;
+    for table in ["repository", "loop", "iteration", "session_loop"] {
+        let plan = store.database.sql(&format!(
+            "EXPLAIN (COSTS OFF) SELECT 1 FROM ONLY ralph.{table} WHERE tenant = '00000000-0000-0000-0000-00000000000a' AND origin = 'o' AND id = 'x' FOR KEY SHARE"
+        ));
+        assert!(
+            plan.contains(&format!("using {table}_pkey"))
+                || plan.contains(&format!("on {table}_pkey")),
+            "{plan}"
+        );
+    }
+}
