@@ -1,6 +1,6 @@
 //! A team's store: PostgreSQL with a tenant for each organisation.
 //!
-//! How it is reached ([`connect`]), set up and kept ([`admin`]), proven ([`check`]) and how its audit trail is verified
+//! It is reached by [`connect`], set up and kept by [`admin`], proven by [`check`], and its audit trail is verified
 //! ([`audit`]). The server keeps tenants apart, by row-level security; nothing here may rely on a `WHERE` for that, and
 //! nothing may leave a setting behind in a session: behind a pooler the session is another client's after each
 //! transaction.

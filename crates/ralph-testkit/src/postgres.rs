@@ -35,14 +35,14 @@ local all all scram-sha-256
 host all all 127.0.0.1/32 scram-sha-256
 ";
 
-/// How a cluster is made.
+/// The settings of a new cluster.
 #[derive(Debug, Clone, Default)]
 pub struct ClusterOptions {
     /// It listens on 127.0.0.1 too.
     tcp: bool,
     /// A certificate and its key, in PEM: connections over TCP may have TLS.
     tls: Option<(String, String)>,
-    /// What is committed is on the disk, as on a real server.
+    /// Commits reach the disk, as on a real server.
     durable: bool,
     settings: Vec<String>,
 }
@@ -320,7 +320,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// What the server said.
+    /// The server's message.
     pub fn try_sql(&self, text: &str) -> Result<String, String> {
         psql(&self.host, self.port, &self.name, text)
     }
@@ -579,16 +579,15 @@ impl ServiceUser {
             };
         }
         let users = fs::read_to_string("/etc/passwd").expect("/etc/passwd can be read");
-        let ids = |name: &str| {
-            let line = users
-                .lines()
-                .find(|line| line.split(':').next() == Some(name));
-            let mut fields = line?.split(':').skip(2).map(str::parse::<u32>);
+        let ids_by = |at: usize, value: &str| {
+            let is_it = |line: &&str| line.split(':').nth(at) == Some(value);
+            let line = users.lines().find(is_it)?;
+            let mut fields = line.split(':').skip(2).map(str::parse::<u32>);
             Some((fields.next()?.ok()?, fields.next()?.ok()?))
         };
-        let (uid, gid) = ids("postgres")
-            .or_else(|| ids("nobody"))
-            .expect("PostgreSQL does not run as root, and there is no user postgres or nobody");
+        let (uid, gid) = ids_by(0, "postgres")
+            .or_else(|| ids_by(2, "65534"))
+            .expect("PostgreSQL does not run as root, and there is no user postgres and none with uid 65534");
         Self {
             uid,
             gid,
@@ -637,7 +636,7 @@ impl ServiceUser {
     }
 }
 
-/// What holds a server: it waits for a word on its input, or for the end of the process that has the other end, and
+/// The script of the shell that holds a server: it waits for a word on its input, or for the end of the process that has the other end, and
 /// signals the server, which is its own child. Where no word came it deletes the folder too.
 const HOLDER: &str = r#"
 trap '' INT TERM HUP

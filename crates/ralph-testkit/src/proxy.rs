@@ -46,7 +46,7 @@ enum Cut {
     Before(Way, Vec<u8>),
 }
 
-/// What all connections of a proxy share.
+/// The state that all connections of a proxy share.
 #[derive(Debug, Default)]
 struct Shared {
     cut: Option<Cut>,
@@ -221,7 +221,7 @@ impl Proxy {
         lock(&self.shared).accepted
     }
 
-    /// How many times connections were cut.
+    /// The number of times that connections were cut.
     #[must_use]
     pub fn cuts(&self) -> u64 {
         lock(&self.shared).cuts
@@ -248,7 +248,7 @@ enum Listener {
     Tcp(std::net::TcpListener),
 }
 
-/// What each connection needs.
+/// The parts that each connection needs.
 #[derive(Clone)]
 struct Passage {
     shared: Arc<Mutex<Shared>>,
@@ -345,7 +345,7 @@ async fn pump(
     }
 }
 
-/// How many of these bytes go through, and whether connections are cut behind them.
+/// Counts the bytes that go through, and says if connections are cut behind them.
 fn allowed(shared: &Mutex<Shared>, way: Way, bytes: &[u8]) -> (usize, bool) {
     let mut shared = lock(shared);
     let find = |text: &[u8]| bytes.windows(text.len()).position(|part| part == text);

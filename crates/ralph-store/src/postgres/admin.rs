@@ -1,7 +1,7 @@
 //! Setting a store up and keeping it: its schema, its tenants, its roles, and what a tenant may spend.
 //!
 //! For `ralph db`. Plain functions that take a URL, do one thing in one transaction and return data. They need a role
-//! that may become `ralph_owner`, which whoever ran [`init`] may; [`set_budget`] does not.
+//! that may become `ralph_owner`, as the one that ran [`init`] may; [`set_budget`] does not.
 
 use ralph_core::dollars::Dollars;
 use sqlx::{PgConnection, Row as _};
@@ -16,7 +16,7 @@ use super::{
     schema::{self, SCHEMAS, run},
 };
 
-/// What setting up or bringing forward has done.
+/// The work of setting up or bringing forward.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaReport {
     /// The versions that were missing.
@@ -33,7 +33,7 @@ pub struct Tenant {
     pub created_at: String,
 }
 
-/// What may become of a tenant's rows.
+/// The conditions under which a tenant is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
     /// It is only removed where it has none.
@@ -74,7 +74,7 @@ impl std::fmt::Debug for AddedRole {
     }
 }
 
-/// What a budget counts by.
+/// The time that a budget is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetTerm {
     Day,
@@ -413,13 +413,13 @@ pub(super) fn identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// What sets a budget, for its trail.
+/// A new budget, with its author for the trail.
 #[derive(Debug, Clone, Copy)]
 pub struct BudgetChange<'a> {
     pub tenant: &'a str,
     pub term: BudgetTerm,
     pub usd: Dollars,
-    /// Who sets it.
+    /// The person who sets it.
     pub by: &'a str,
     /// On which machine.
     pub machine: &'a str,

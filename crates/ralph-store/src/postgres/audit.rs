@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Scope, StoreConnection, StoreError, StoreUrl, schema, schema::hex};
 
-/// Who did something.
+/// The kind of actor that did something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorKind {
     Person,
@@ -335,7 +335,7 @@ async fn verify_chain(
     Ok(chain)
 }
 
-/// What is wrong with the rows under a seal, or with the seal.
+/// Compares a seal with the rows under it, and with the seal before.
 fn judge(tenant: Uuid, chain: &AuditChain, seal: &Seal, rows: &[AuditRow]) -> Option<BrokenAudit> {
     let (first, last) = (seal.first, seal.last);
     if seal.prev_hash != chain.hash {

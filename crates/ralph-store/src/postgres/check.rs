@@ -2,7 +2,7 @@
 //!
 //! Three kinds of checks. What the catalog says is compared, line by line, with what it said right after the migrations
 //! (`expected.txt`): every policy, constraint, grant, trigger, function and view. Rules go over everything that is
-//! there, whoever made it. And a probe writes rows as one tenant and tries to get at them as another, in a transaction
+//! there, no matter by which role. And a probe writes rows as one tenant and tries to get at them as another, in a transaction
 //! that is taken back. Nothing is changed, and what could not be proven is said.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,13 +14,13 @@ use super::{
     schema::{self, MIGRATIONS},
 };
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckResult {
     Ok,
-    /// What is wrong.
+    /// The reason.
     Failed(String),
-    /// Why it is not known.
+    /// The reason why it is not known.
     NotProven(String),
 }
 
@@ -90,7 +90,7 @@ pub(super) async fn catalog(db: &mut PgConnection) -> Result<Vec<Check>, sqlx::E
     Ok(checks)
 }
 
-/// What the catalog said right after the migrations.
+/// The lines of the catalog right after the migrations.
 pub(super) const EXPECTED: &str = include_str!("expected.txt");
 
 fn expected() -> BTreeSet<String> {
@@ -226,7 +226,7 @@ const CATALOG: [&str; 9] = [
      ) g WHERE g.grantee <> g.owner",
 ];
 
-/// What must hold of everything that is there: the name of the rule, and a statement that finds what breaks it.
+/// Rules for everything that is there: the name of each, and a statement that finds what breaks it.
 const RULES: [(&str, &str); 10] = [
     (
         "the roles ralph_owner and ralph_app pass by no policy and can't log in",

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::StoreUrl;
 use crate::BoxedError;
 
-/// What can go wrong with a team's store. Each is one line; what the server said is the source.
+/// An error of a team's store. Each is one line; what the server said is the source.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("the store's URL can't be used: {why}")]
@@ -154,13 +154,13 @@ impl StoreError {
         })
     }
 
-    /// Whether the same may go well a moment later, in a new transaction: it did not happen, or it is not known.
+    /// True where the same may go well a moment later, in a new transaction: it did not happen.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict { .. })
     }
 
-    /// Whether the server can't be talked to just now: waiting may help, and what was under way may have been done or
+    /// True where the server can't be talked to just now: waiting may help, and what was under way may have been done or
     /// not.
     #[must_use]
     pub fn is_away(&self) -> bool {
@@ -174,7 +174,7 @@ impl StoreError {
     }
 }
 
-/// Who is connected where, for messages.
+/// The server and the role of a connection, for messages.
 #[derive(Debug, Clone)]
 pub struct Peer {
     pub server: String,
@@ -304,7 +304,7 @@ fn is_about_schema(error: &BoxedError) -> bool {
         .any(|name| text.contains(name))
 }
 
-/// How much a transaction sees of others that end meanwhile.
+/// The isolation of a transaction from others that end meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Isolation {
     #[default]
@@ -323,7 +323,7 @@ impl Isolation {
     }
 }
 
-/// What a transaction is about: its settings end with it.
+/// The settings of a transaction, which end with it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scope {
     /// None where no row of a tenant is to be seen.
@@ -482,7 +482,7 @@ pub struct StoreTransaction<'c> {
 }
 
 impl StoreTransaction<'_> {
-    /// What statements run on.
+    /// The connection, for statements.
     pub fn db(&mut self) -> &mut PgConnection {
         &mut self.tx
     }
@@ -492,7 +492,7 @@ impl StoreTransaction<'_> {
         result.map_err(|error| self.peer.failed(what, error))
     }
 
-    /// Who is connected where.
+    /// The server and the role, for messages.
     pub fn peer(&self) -> &Peer {
         self.peer
     }

@@ -25,7 +25,7 @@ fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// What the server keeps of a password, so that the password itself is in none of its logs. One that is not plain
+/// The form in which the server keeps a password, so that the password itself is in none of its logs. One that is not plain
 /// ASCII goes there as it is: its characters have to be brought into one form first, which the server does.
 pub(super) fn verifier(password: &str) -> std::io::Result<String> {
     if !password.is_ascii() {

@@ -187,7 +187,7 @@ async fn become_tenant(tx: &mut StoreTransaction<'_>, id: &str) -> Result<(), St
     tx.fail("be probed", set)
 }
 
-/// What came of a statement.
+/// The result of a statement.
 enum Tried {
     Rows(u64),
     /// The code of the error.

@@ -209,7 +209,7 @@ impl StoreUrl {
         }
     }
 
-    /// Whether it has a password by now.
+    /// True once it has a password.
     pub fn has_password(&self) -> bool {
         self.password.is_some()
     }

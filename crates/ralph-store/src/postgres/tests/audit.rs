@@ -148,7 +148,7 @@ async fn no_role_of_the_app_changes_what_was_written() {
     );
 }
 
-/// What a superuser did behind the server's back is found, and named.
+/// Each change that a superuser made behind the server's back is found, and named.
 #[tokio::test]
 async fn tampering_is_found_and_named() {
     type Tampering = (&'static str, &'static str, BrokenAudit, &'static str);

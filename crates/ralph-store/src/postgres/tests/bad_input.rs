@@ -1,4 +1,4 @@
-//! What is wrong with a URL, a password, a tenant, a role or the server is said in one line.
+//! Bad URLs, passwords, tenants, roles and servers: each is said in one line.
 
 use std::{error::Error as _, time::Duration};
 
@@ -97,11 +97,11 @@ fn a_url_is_read_or_refused_by_what_is_wrong_with_it() {
         );
         assert!(refused.hint().is_some());
     }
-    let file = UrlSource::File("/work/ralph.yaml".into());
+    let file = UrlSource::File("/project/ralph.yaml".into());
     let refused = StoreUrl::parse("postgres://ann:s3cret@db.test/work", &file).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the store's URL in /work/ralph.yaml holds a password"
+        "the store's URL in /project/ralph.yaml holds a password"
     );
     StoreUrl::parse("postgres://ann@db.test/work", &file).unwrap();
     for mode in ["disable", "allow", "prefer", "require", "verify-ca"] {
@@ -188,11 +188,11 @@ fn a_password_is_found_where_it_may_be_in_their_order() {
     );
     let environment = |name: &str| match name {
         "PGPASSWORD" => Some("s3cret".into()),
-        "HOME" => Some("/home/ann".into()),
+        "HOME" => Some("/users/ann".into()),
         _ => None,
     };
     let sources = PasswordSources::from_environment(environment);
-    assert_eq!(sources.pgpass, Some("/home/ann/.pgpass".into()));
+    assert_eq!(sources.pgpass, Some("/users/ann/.pgpass".into()));
     assert!(!format!("{sources:?}").contains("s3cret"));
 }
 
@@ -212,7 +212,7 @@ async fn what_keeps_a_connection_from_being_made_is_said_in_one_line() {
         refused.to_string(),
         format!("the store at {server} refuses {role}: wrong password, or no such role")
     );
-    let refused = refusal(&database.url_of("nobody", "x")).await;
+    let refused = refusal(&database.url_of("stranger", "x")).await;
     assert!(
         matches!(refused, StoreError::WrongPassword { .. }),
         "{refused:?}"
@@ -259,7 +259,7 @@ async fn a_pooler_refuses_in_the_same_words() {
         matches!(refused, StoreError::WrongPassword { .. }),
         "{refused:?}"
     );
-    let refused = refusal(&pooler.url_of(&store.database, "nobody", "x")).await;
+    let refused = refusal(&pooler.url_of(&store.database, "stranger", "x")).await;
     assert!(
         matches!(refused, StoreError::WrongPassword { .. }),
         "{refused:?}"
@@ -311,7 +311,7 @@ async fn tls_makes_sure_who_the_server_is() {
     let plain = store.database.tcp_url_of(&role, &password);
     let strict = format!("{plain}?sslmode=verify-full");
     let trusted = format!("{strict}&sslrootcert={}", certificate.display());
-    // An authority that nobody named, another host's name, and the right one.
+    // An authority that was not named, another host's name, and the right one.
     assert!(matches!(refusal(&strict).await, StoreError::Tls { .. }));
     let refused = refusal(&trusted).await;
     assert!(matches!(refused, StoreError::Tls { .. }), "{refused:?}");

@@ -9,7 +9,7 @@ use super::{
     *,
 };
 
-/// What the catalog says of a fresh store. With `RALPH_UPDATE_EXPECTED=1` the file is written, after a migration was
+/// The catalog of a fresh store. With `RALPH_UPDATE_EXPECTED=1` the file is written, after a migration was
 /// added; the difference is for a person to read.
 #[tokio::test]
 async fn what_is_expected_is_what_the_migrations_make() {
@@ -74,7 +74,7 @@ impl Damage {
         Self { connection }
     }
 
-    /// What fails once these statements have run as a superuser: by the catalog, and by trying. By trying only where
+    /// The checks that fail once these statements have run as a superuser: by the catalog, and by trying. By trying only where
     /// asked for, since it takes longer.
     async fn done(&mut self, damage: &str, is_tried: bool) -> (Vec<String>, Vec<String>) {
         let mut tx = self

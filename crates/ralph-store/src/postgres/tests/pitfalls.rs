@@ -7,7 +7,7 @@ const A: &str = "'00000000-0000-0000-0000-00000000000a'";
 const B: &str = "'00000000-0000-0000-0000-00000000000b'";
 
 /// A store with a loop of tenant A's and a budget of B's, and beside it `public.plain`, a table with a policy and with
-/// nothing else. Whoever made it is `careless`; `reader` reads it.
+/// nothing else. `careless` made it, `reader` reads it.
 struct Pitfall {
     database: Database,
     cluster: Cluster,
@@ -38,7 +38,7 @@ impl Pitfall {
         Self { database, cluster }
     }
 
-    /// What is printed in a session of that role, which looks as tenant B.
+    /// Runs statements in a session of that role, which looks as tenant B.
     fn as_role(&self, role: &str, text: &str) -> Result<String, String> {
         self.database.try_sql(&format!(
             "SET SESSION AUTHORIZATION DEFAULT; SET ROLE {role}; SET app.tenant = {B}; SET ralph.tenant = {B}; {text}"

@@ -34,7 +34,7 @@ fn number(name: &str, default: u64) -> u64 {
     text.map_or(default, |text| text.parse().expect(name))
 }
 
-/// What a client has done.
+/// The work of a client.
 #[derive(Default)]
 struct Done {
     /// Rows that were committed, by tenant.
@@ -118,7 +118,7 @@ async fn no_foreign_row_is_read_or_written_through_a_pooler() {
         ));
         assert_eq!(taken, expected, "{tenant}");
     }
-    // Whoever was cut off holds nothing any more.
+    // A client that was cut off holds nothing any more.
     let open = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ralph' AND state = 'idle in transaction'";
     assert_eq!(store.database.sql(open), "0");
 }

@@ -1,4 +1,4 @@
-//! What the database keeps up by itself, and what a team sees of several journals.
+//! Sums that the database keeps up by itself, and the views of a team over several journals.
 
 #![allow(clippy::print_stdout, reason = "what was measured is said")]
 
@@ -15,7 +15,7 @@ async fn store() -> Database {
     store.database
 }
 
-/// What the app prints as tenant A, by the names of the SQLite journal.
+/// Runs statements as tenant A, by the names of the SQLite journal.
 fn journal(database: &Database, text: &str) -> String {
     app(
         database,
@@ -176,7 +176,7 @@ async fn a_loop_that_two_journals_hold_is_shown_once() {
     assert_eq!(other, "0");
 }
 
-/// What is looked at answers at once, however much other tenants have. `RALPH_STORM_ITERATIONS` is their number.
+/// Questions of a tenant are answered at once, however much other tenants have. `RALPH_STORM_ITERATIONS` is their number.
 #[tokio::test]
 async fn a_tenant_among_a_hundred_is_answered_at_once() {
     let all: u64 = std::env::var("RALPH_STORM_ITERATIONS")
