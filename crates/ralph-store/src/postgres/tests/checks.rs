@@ -268,7 +268,7 @@ async fn a_key_or_a_foreign_key_without_the_tenant_is_named_and_what_leaks_is_sh
 async fn each_grant_is_missed_and_each_one_more_is_named() {
     let mut damage = Damage::new().await;
     let grants = expected("grant");
-    assert_eq!(grants.len(), 149);
+    assert_eq!(grants.len(), 151);
     let mut objects = std::collections::BTreeSet::new();
     for (full, right, on, _) in grants {
         let (object, to) = on.split_once(" to ").unwrap();
