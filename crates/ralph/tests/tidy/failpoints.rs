@@ -6,13 +6,18 @@ use crate::repository::{files, read};
 fn every_failpoint_is_passed_somewhere() {
     let passes: Vec<String> = files()
         .into_iter()
-        .filter(|name| name.starts_with("crates/ralph-engine/src/"))
-        .filter(|name| !name.ends_with("/failpoint.rs"))
+        .filter(|name| {
+            name.starts_with("crates/ralph-engine/src/")
+                || name.starts_with("crates/ralph-store/src/sync/")
+        })
+        .filter(|name| !name.ends_with("/failpoint.rs") && !name.contains("/tests/"))
         .map(|name| read(&name))
-        .filter(|text| text.contains("failpoint("))
+        // In sync, `pass` is the way to a failpoint.
+        .filter(|text| text.contains("failpoint(") || text.contains("pass(\"sync-"))
         .collect();
-    use ralph_engine::failpoint::{ALL, OF_COMMANDS, OF_REWRITES};
-    for name in ALL.iter().chain(&OF_REWRITES).chain(&OF_COMMANDS) {
+    use ralph_engine::failpoint::{ALL, OF_COMMANDS, OF_REWRITES, OF_SYNC};
+    let all = ALL.iter().chain(&OF_REWRITES).chain(&OF_COMMANDS);
+    for name in all.chain(&OF_SYNC) {
         let quoted = format!("\"{name}\"");
         let passed = passes.iter().any(|text| text.contains(&quoted));
         assert!(passed, "nothing passes the failpoint {name}");

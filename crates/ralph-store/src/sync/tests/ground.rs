@@ -484,38 +484,52 @@ pub(super) async fn assert_chain(store: &Store, origin: &str, what: &str) {
     assert_eq!(cursor, expected, "{what}");
 }
 
+/// What is only added to: the table, what its rows are a part of, and their place in that.
+const ADDED_TO: [(&str, &str, &str); 4] = [
+    ("step", "iteration_id", "seq"),
+    ("checkpoint", "loop_id", "n"),
+    ("loop_event", "loop_id", "id"),
+    ("audit", "coalesce(loop_id, '')", "n"),
+];
+
 /// Fails unless, of what is only added to, the server has what came first: without a gap, loop by loop.
 pub(super) async fn assert_prefix(db: &mut SqliteConnection, store: &Store, what: &str) {
     let origin = origin_of(db).await;
-    for (table, parent, place) in [
-        ("step", "iteration_id", "seq"),
-        ("checkpoint", "loop_id", "n"),
-        ("loop_event", "loop_id", "id"),
-        ("audit", "coalesce(loop_id, '')", "n"),
-    ] {
-        let there = store
-            .ask(&format!(
-                "SELECT concat_ws(' ', count(*), max({place}), {parent}) FROM ralph.{table}
+    let there: Vec<String> = ADDED_TO
+        .iter()
+        .map(|(table, parent, place)| {
+            format!(
+                "SELECT json_build_array('{table}', {parent}, max({place}), count(*))::text FROM ralph.{table}
                  WHERE origin = '{origin}' GROUP BY {parent}"
-            ))
-            .await;
-        for row in there {
-            let parts: Vec<&str> = row.splitn(3, ' ').collect();
-            let (count, newest, of) = (parts[0], parts[1], parts.get(2).copied().unwrap_or(""));
-            let sql = format!(
-                "SELECT COUNT(*) FROM {table} WHERE {parent} = '{of}' AND {place} <= {newest}"
-            );
-            let here: (i64,) = sqlx::query_as(AssertSqlSafe(sql))
-                .fetch_one(&mut *db)
-                .await
-                .unwrap();
-            assert_eq!(
-                count,
-                here.0.to_string(),
-                "{what}: {table} of {of} up to {newest}"
-            );
-        }
-    }
+            )
+        })
+        .collect();
+    let there = store.ask(&there.join(" UNION ALL ")).await;
+    let here: Vec<String> = ADDED_TO
+        .iter()
+        .map(|(table, parent, place)| {
+            format!(
+                "SELECT json_array(t.value ->> 0, t.value ->> 1, t.value ->> 2,
+                   (SELECT COUNT(*) FROM {table} WHERE {parent} = t.value ->> 1 AND {place} <= t.value ->> 2))
+                 FROM there AS t WHERE t.value ->> 0 = '{table}'"
+            )
+        })
+        .collect();
+    let sql = format!(
+        "WITH there AS (SELECT value FROM json_each(?)) {}",
+        here.join(" UNION ALL ")
+    );
+    let here: Vec<(String,)> = sqlx::query_as(AssertSqlSafe(sql))
+        .bind(format!("[{}]", there.join(",")))
+        .fetch_all(&mut *db)
+        .await
+        .unwrap();
+    let here = normal(here.into_iter().map(|(row,)| row));
+    assert_eq!(
+        here,
+        normal(there.into_iter()),
+        "{what}: up to the newest there"
+    );
 }
 
 /// Numbers that follow from a seed.
