@@ -19,7 +19,12 @@ use super::ground::{
 };
 use crate::sync::{
     Include, LockError, LogKind, LogSource, SyncError, SyncFinding, SyncOptions, Syncer,
-    WaitingLog, Wake, disable, preview, status,
+    WaitingLog, Wake, disable,
+    local::Local,
+    outgoing::Outgoing,
+    preview,
+    server::{Sent, Server},
+    status,
 };
 
 #[tokio::test]
@@ -78,6 +83,52 @@ async fn many_rows_go_in_batches_and_a_round_ends_after_some() {
     assert_same(&machine, &store, "all of them").await;
     let most = store.number("SELECT max(rows) FROM ralph.sync_batch").await;
     assert!((4_000..4_600).contains(&most), "{most}");
+}
+
+#[tokio::test]
+async fn a_row_that_names_a_newer_one_is_sent_with_it_where_a_batch_ends_between_the_two() {
+    let store = Store::new(Cluster::shared()).await;
+    let mut machine = Machine::new(14).await;
+    machine.begin().await;
+    machine.sync(&store).await;
+    machine
+        .run(
+            "INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt, base_commit, start, started_at)
+             VALUES ('i', 'R', 'L', 1, 'T', 1, 'b', '{}', 'at')",
+        )
+        .await;
+    let mut local = Local::open(machine.path()).await.unwrap();
+    let between = local.state().await.unwrap().last_change;
+    machine
+        .run(
+            "INSERT INTO rewrite (id, repository_id, worktree, kind, branch, from_commit, to_commit, body, started_at)
+             VALUES ('w', 'R', '/w', 'revert', 'ralph/x', 'f', 't', '{}', 'at');
+             UPDATE iteration SET reverted_by = 'w'",
+        )
+        .await;
+    let options = options(store.url());
+    let out = Outgoing {
+        include: options.include.clone(),
+        filter: options.filter.clone(),
+    };
+    let state = local.state().await.unwrap();
+    let batch = local
+        .next_batch(state.acked, between, &out)
+        .await
+        .unwrap()
+        .unwrap();
+    local.note_sent(&batch.to).await.unwrap();
+    let mut server = Server::connect(&store.url(), TENANT, &state.origin)
+        .await
+        .unwrap();
+    assert_eq!(
+        server.send(&batch, "laptop", 0).await.unwrap(),
+        Sent::Committed
+    );
+    let there = store.ask("SELECT i.reverted_by FROM ralph.iteration AS i JOIN ralph.rewrite AS r ON r.id = i.reverted_by");
+    assert_eq!(there.await, ["w"]);
+    machine.sync(&store).await;
+    assert_same(&machine, &store, "the rest").await;
 }
 
 #[tokio::test]
