@@ -20,6 +20,8 @@ pub(crate) use bundle::bundle;
 pub(crate) use cost::accounts;
 pub(crate) use diagnosis::{DIAGNOSIS_FOLDER, MOST_TOLD, prepare_diagnosis, what_to_find_out};
 pub(crate) use inspect::Findings;
+#[cfg(feature = "team")]
+pub(crate) use logs::PROMPT;
 pub(crate) use logs::{IterationFiles, LOGS};
 pub(crate) use verify::{CommandRun, VerifyPorts, run_verify_commands};
 pub(crate) use wait::{Wait, WaitEnd, WaitPorts, wait_until};

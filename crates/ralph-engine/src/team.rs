@@ -5,10 +5,14 @@
 
 mod address;
 mod admin;
+mod beside;
 mod budgets;
 mod direct;
 #[cfg(feature = "team")]
 mod server;
+#[cfg(feature = "team")]
+mod sync;
+mod syncing;
 mod view;
 
 pub use address::{StoreAddress, UrlPlace};
@@ -16,9 +20,13 @@ pub use admin::{
     AuditChain, AuditEntry, BudgetStanding, CheckedGroup, GoneTenant, NewTeamBudget, SchemaChange,
     ServerFacts, StoreAdmin, TenantEntry, TenantRows, open_admin,
 };
+pub use beside::{SyncBeside, SyncNotice, sync_beside};
 pub(crate) use budgets::TeamSpendings;
 pub use budgets::{BudgetServer, TeamBudgets, TeamShare};
 pub use direct::{journal_on_server, open_budgets};
+pub use syncing::{
+    SyncPlan, SyncRound, SyncStanding, Syncing, WouldSync, open_sync, sync_standing,
+};
 pub use view::{TeamView, open_view};
 
 use crate::store::JournalError;

@@ -171,6 +171,8 @@ impl Cluster {
     pub fn start_again(&mut self) {
         assert!(self.server.is_none(), "the server runs already");
         let data = self.folder.join("data");
+        // Of what it says from now on: a server that crashed has told its clients why.
+        let told = self.log().len();
         let server = [program("postgres"), "-D".into(), data.clone()];
         self.server = Some(Held::run(
             &ServiceUser::find(),
@@ -184,7 +186,7 @@ impl Cluster {
         while !fs::read_to_string(&state)
             .is_ok_and(|text| text.lines().nth(7).is_some_and(|l| l.trim() == "ready"))
         {
-            let log = self.log();
+            let log = self.log().split_off(told);
             assert!(
                 Instant::now() < until && !log.contains("FATAL:  "),
                 "the server does not start: {log}"

@@ -102,6 +102,7 @@ pub(crate) mod squash;
 pub(crate) mod status;
 pub(crate) mod steer;
 pub(crate) mod stop;
+pub(crate) mod sync;
 pub(crate) mod tasks;
 pub(crate) mod team;
 pub(crate) mod tokens;
@@ -181,6 +182,8 @@ subcommands! {
         Doctor(doctor::Args => run; asks),
         /// Show the loops, costs, questions and machines of a team, and steer loops on any of them
         Team(team::Args => run; asks),
+        /// Send the journal to the store of a team, and take what came for the loops here
+        Sync(sync::Args => run; asks),
         /// Set up and keep the PostgreSQL server of a team
         #[command(subcommand)]
         Db(db::DbCommand => dispatch; asks),

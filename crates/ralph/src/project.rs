@@ -27,7 +27,7 @@ use ralph_engine::{
         SourceSearch,
     },
     store::{DataDir, Journal, RepositoryId},
-    team::{StoreAddress, TeamBudgets, journal_on_server, open_budgets},
+    team::{StoreAddress, SyncPlan, TeamBudgets, journal_on_server, machine_name, open_budgets},
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -479,6 +479,24 @@ impl Project {
             &self.settings.resolved,
             variables,
         )?)
+    }
+
+    /// How the journal is synced with the store of a team; `None` where it is not.
+    pub(crate) fn sync_plan(&self) -> Result<Option<SyncPlan>, CommandError> {
+        let store = &self.config().store;
+        let tenant = match (store.mode(), &store.tenant) {
+            (StoreMode::Sync, Some(tenant)) => tenant.clone(),
+            // Without a tenant the settings are refused.
+            (StoreMode::Local | StoreMode::Direct | StoreMode::Sync, _) => return Ok(None),
+        };
+        Ok(Some(SyncPlan {
+            data_dir: self.data_dir()?.to_path_buf(),
+            address: self.store_address()?,
+            tenant,
+            machine: machine_name(),
+            include: store.include.clone(),
+            redaction: self.environment(self.root()).redaction().clone(),
+        }))
     }
 
     pub(crate) fn now() -> jiff::Timestamp {

@@ -5,6 +5,7 @@ use std::{ffi::OsString, time::Duration};
 use async_trait::async_trait;
 use ralph_core::{
     agent::{AgentReport, Ending},
+    config::{StoreMode, SyncPart},
     event::Event,
     iteration::{AgentEnded, RanBy, StepDone},
     signal::{parse_signals, without_prompt},
@@ -72,6 +73,10 @@ pub(super) async fn run(
     context.agent = AgentSeen::Started;
     let done_file = workspace.before_run(context.job)?;
     tell_run_started(context, services, files, prompt.run);
+    let store = &context.job.config.store;
+    if store.mode() == StoreMode::Sync && store.include.contains(&SyncPart::Prompts) {
+        files.keep_prompt(prompt.run, prompt.text);
+    }
     let run = run_context(context, workspace, services, prompt);
     let mut watchers = run_watchers(context, &*workspace, services);
     let ran = supervise(

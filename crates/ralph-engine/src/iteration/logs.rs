@@ -28,6 +28,8 @@ pub(crate) struct IterationFiles {
 
 /// Where the logs of iterations are.
 pub(crate) const LOGS: &str = ".ralph/logs";
+/// The ending of files with the prompts of an iteration.
+pub(crate) const PROMPT: &str = "prompt";
 
 impl IterationFiles {
     /// Opens the logs of iteration `n`; after a crash they are gone on with.
@@ -97,6 +99,21 @@ impl IterationFiles {
     pub(crate) fn line(&mut self, text: &str) {
         let _ = self.text.write_all(text.as_bytes());
         let _ = self.text.write_all(b"\n");
+    }
+
+    /// Keeps the prompt of a run beside the logs, where it is to be sent to the store of a team.
+    pub(crate) fn keep_prompt(&self, run: u32, prompt: &str) {
+        let path = self.record.with_extension(PROMPT);
+        let keep = || {
+            plain_file::make_room(&path)?;
+            let mut file = std::fs::File::options()
+                .create(true)
+                .append(true)
+                .open(&path)?;
+            file.write_all(format!("== run {run}\n{prompt}\n").as_bytes())
+        };
+        // As with other logs, the work goes on without it.
+        let _: std::io::Result<()> = keep();
     }
 
     /// Writes what is told of the agent, where a person may want to look it up.

@@ -37,11 +37,12 @@ use ralph_engine::{
     },
     process::{Containment, Detection},
     source::FoundSource,
+    team::HAS_TEAM,
 };
 
 use crate::{
     cli::Global,
-    commands::{CommandAccess, doctor::programs, notify},
+    commands::{CommandAccess, db, doctor::programs, notify, sync},
     error::{CommandError, ErrorKind},
     output,
     project::Project,
@@ -96,6 +97,7 @@ fn attempt(order: &mut Order, global: &Global) -> Result<Attempt, CommandError> 
     let project = Project::open(global, order.flags())?;
     let root = project.git_root()?;
     check_configured_paths(project.config(), &root).map_err(explain)?;
+    db::check_built_in(&project.config().store, HAS_TEAM)?;
     let found = source_choice::find(order, &project)?;
     let planned = PlannedRun {
         order,
@@ -121,6 +123,7 @@ fn attempt(order: &mut Order, global: &Global) -> Result<Attempt, CommandError> 
         };
         let means = notify::means(&project, &setup.environment, setup.detection.containment);
         let (reporter, outbox) = notify::attach(&project, setup.reporter, &means)?;
+        let (reporter, synced) = sync::attach(&project, reporter)?;
         setup.reporter = reporter;
         let asked = setup.stop.clone();
         let ended = run_loop(setup).await;
@@ -130,7 +133,8 @@ fn attempt(order: &mut Order, global: &Global) -> Result<Attempt, CommandError> 
             .filter(|failure| failure.told.is_none());
         let untold = untold.map(ToString::to_string);
         let give_up = nobody_waits(asked, ended.as_ref().ok());
-        notify::close(outbox, untold.as_deref(), give_up).await;
+        let messages = notify::close(outbox, untold.as_deref(), give_up);
+        tokio::join!(messages, sync::close(synced));
         match ended {
             Ok(report) => Ok(Attempt::Ended(ExitCode::from(report.stop.exit_code()))),
             Err(LoopFailure {

@@ -22,6 +22,8 @@ mod report_forms;
 mod sandboxed;
 mod status;
 mod support;
+mod sync;
 mod tasks;
+mod team;
 mod team_ground;
 mod wrong_input;

@@ -67,6 +67,7 @@ mod storm;
 mod streams;
 mod suggesting;
 mod support;
+mod team;
 mod toolchains;
 mod unverified;
 mod user_edits;

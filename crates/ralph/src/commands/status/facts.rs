@@ -15,6 +15,7 @@ use ralph_core::{
 use ralph_engine::{
     lock::Lock,
     store::{IterationRow, Journal, JournalError, LoopRow, RepositoryId, SpendingScope},
+    team::sync_standing,
 };
 use serde::Serialize;
 
@@ -59,7 +60,23 @@ pub(crate) struct Facts {
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) tree: Tree,
     pub(crate) suggestions: usize,
+    /// How sync with the store of a team stands, where it is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sync: Option<SyncFacts>,
     pub(crate) warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SyncFacts {
+    pub(crate) server: String,
+    pub(crate) tenant: String,
+    /// Changes that the server does not have, and for how long the oldest of them waits.
+    pub(crate) waiting: u64,
+    pub(crate) waiting_seconds: u64,
+    pub(crate) last_ok_at: Option<Timestamp>,
+    /// Why it can't be sent now.
+    pub(crate) error: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -189,7 +206,34 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         cost: told.cost,
         reverted_commits: told.reverted_commits,
         suggestions: told.suggestions,
+        sync: sync_facts(project).await,
         warnings,
+    })
+}
+
+/// Reads how sync stands from the data folder alone: the server is not asked.
+async fn sync_facts(project: &Project) -> Option<SyncFacts> {
+    let plan = project.sync_plan().ok().flatten()?;
+    let found = sync_standing(&plan.data_dir, Project::now()).await;
+    let server = plan.address.shown();
+    // What can't be read of it is said by whatever else reads the journal.
+    Some(match found.ok().flatten() {
+        Some(found) => SyncFacts {
+            server,
+            tenant: plan.tenant,
+            waiting: found.waiting,
+            waiting_seconds: found.waiting_seconds,
+            last_ok_at: found.last_ok_at,
+            error: found.last_error,
+        },
+        None => SyncFacts {
+            server,
+            tenant: plan.tenant,
+            waiting: 0,
+            waiting_seconds: 0,
+            last_ok_at: None,
+            error: None,
+        },
     })
 }
 

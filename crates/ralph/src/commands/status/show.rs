@@ -9,12 +9,12 @@ use ralph_core::{
 
 pub(super) mod branches;
 
-use super::facts::{Facts, IterationFacts, LoopFacts, LoopState};
+use super::facts::{Facts, IterationFacts, LoopFacts, LoopState, SyncFacts};
 use crate::{
     output,
     view::{
         Table, Tone, cell,
-        figures::{ago_text, count, short_commit},
+        figures::{ago, ago_text, count, short_commit, whole_seconds},
         paint,
     },
 };
@@ -74,6 +74,10 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
         let many = count(facts.suggestions, "suggestion", "suggestions");
         let how = format!("{many} of agents: `ralph tasks add --from-suggestions`");
         line("ideas", Tone::Plain, &how);
+    }
+    if let Some(sync) = &facts.sync {
+        let (tone, sentence) = sync_line(sync, now);
+        line("sync", tone, &sentence);
     }
     // Not cut at the terminal's edge: the way out stands at the end of a line.
     text.push_str(&table.render_wrapped(output::width()));
@@ -228,6 +232,44 @@ fn last_loop(last: &LoopFacts, now: Timestamp) -> (Tone, String) {
             let why = last.sentence.as_deref().unwrap_or("for a reason unknown");
             let text = format!("not running; ended {}: {why} ({on})", ago_text(when, now));
             (Tone::Plain, text)
+        }
+    }
+}
+
+/// What waits for the store of a team, by what is known here.
+fn sync_line(sync: &SyncFacts, now: Timestamp) -> (Tone, String) {
+    let place = format!("{}, tenant {}", sync.server, sync.tenant);
+    let last = sync.last_ok_at.map(|at| ago(at, now));
+    let waiting = match sync.waiting {
+        0 => None,
+        1 => Some("1 change waits".to_owned()),
+        many => Some(format!("{many} changes wait")),
+    };
+    let oldest = whole_seconds(sync.waiting_seconds);
+    match (waiting, &sync.error, last) {
+        (None, None, Some(last)) => {
+            let text = format!("nothing waits for {place}, asked {last}");
+            (Tone::Faint, text)
+        }
+        (_, None, None) => {
+            let text = format!("not synced with {place} yet  (`ralph sync` does it)");
+            (Tone::Careful, text)
+        }
+        (Some(waiting), None, Some(_)) => {
+            let text = format!("{waiting} for {place}, the oldest for {oldest}");
+            (Tone::Plain, text)
+        }
+        (waiting, Some(error), last) => {
+            let waiting = waiting.map_or_else(
+                || "nothing waits".to_owned(),
+                |waiting| format!("{waiting}, the oldest for {oldest}"),
+            );
+            let last = last.map_or_else(
+                || "never synced".to_owned(),
+                |last| format!("last synced {last}"),
+            );
+            let error = one_line(error, 200);
+            (Tone::Careful, format!("{waiting}, {last}: {error}"))
         }
     }
 }
