@@ -1,13 +1,20 @@
 //! The loop inside Claude Code, as a person sees and steers it in a terminal.
 
-use std::{path::PathBuf, process::Command};
+mod sessions;
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
 
 use ralph_testkit::{agents, model::ScriptedModel};
+use serde_json::Value;
 
 use crate::support::{LIMIT, Pane, Scene, ralph, wait};
 
-/// Claude Code in a terminal, with the plugin.
-fn started_with(claude: PathBuf, scenario: &str) -> (Scene, ScriptedModel, Pane) {
+/// A repository, and a home with the plugin and with everything answered that Claude Code would ask at its very first
+/// start.
+fn prepared(scenario: &str) -> (Scene, ScriptedModel) {
     let (scene, model) = Scene::with_claude(scenario);
     let git = Command::new("git")
         .args(["init", "-q", "-b", "main"])
@@ -21,20 +28,40 @@ fn started_with(claude: PathBuf, scenario: &str) -> (Scene, ScriptedModel, Pane)
         "projects": {scene.repo().to_str().unwrap(): {"hasTrustDialogAccepted": true}},
     });
     scene.write("home/.claude.json", &answers.to_string());
-    let installed = Command::new(ralph())
-        .args(["install", "claude"])
-        .env_clear()
-        .envs(scene.env())
-        .current_dir(scene.repo())
-        .output()
-        .unwrap();
+    let installed = ralph_in(&scene, &["install", "claude"]);
     assert!(installed.status.success(), "{installed:?}");
-    let pane = scene.shell();
+    (scene, model)
+}
+
+fn ralph_in(scene: &Scene, args: &[&str]) -> Output {
+    let mut command = Command::new(ralph());
+    command.args(args).env_clear().envs(scene.env());
+    command.current_dir(scene.repo()).output().unwrap()
+}
+
+/// The one loop in the journal.
+fn recorded(scene: &Scene) -> Value {
+    let output = ralph_in(scene, &["loops", "--json"]);
+    let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sessions = listed["sessions"].as_array().expect("a loop in a session");
+    assert_eq!(sessions.len(), 1, "{listed}");
+    sessions[0].clone()
+}
+
+/// Starts Claude Code in a terminal.
+fn start(pane: &Pane, claude: &Path, args: &str) {
     pane.line(&format!(
-        "{} --dangerously-skip-permissions",
+        "{} --dangerously-skip-permissions {args}",
         claude.display()
     ));
     pane.wait_to_see("bypass permissions on");
+}
+
+/// Claude Code in a terminal, with the plugin.
+fn started_with(claude: PathBuf, scenario: &str) -> (Scene, ScriptedModel, Pane) {
+    let (scene, model) = prepared(scenario);
+    let pane = scene.shell();
+    start(&pane, &claude, "");
     (scene, model, pane)
 }
 
@@ -183,4 +210,50 @@ fn shows_reports(claude: PathBuf) {
         let text = asked.unwrap().text();
         assert!(text.contains(told), "{command}: no {told:?} in {text}");
     }
+}
+
+#[test]
+fn a_promise_that_fails_its_verification_is_shown_and_does_not_end_the_loop() {
+    verifies(agents::claude());
+}
+
+#[test]
+fn a_promise_that_fails_its_verification_is_shown_and_does_not_end_the_loop_in_another_version() {
+    verifies(agents::second_claude().0);
+}
+
+fn verifies(claude: PathBuf) {
+    let (scene, model) = prepared(
+        r#"
+conversations:
+  - turns:
+      - say: "<promise>DONE</promise>"
+      - tools: [{bash: "echo right > result.txt"}]
+      - say: "<promise>DONE</promise>"
+"#,
+    );
+    let config = "verification: {commands: ['grep -q right result.txt']}\n";
+    scene.write("repo/ralph.yaml", config);
+    let who = ["-c", "user.name=T", "-c", "user.email=t@test.invalid"];
+    let commit = [&who[..], &["commit", "-q", "--allow-empty", "-m", "start"]].concat();
+    let git = scene.clean("git").args(commit).status();
+    assert!(git.unwrap().success());
+    let pane = scene.shell();
+    start(&pane, &claude, "");
+    pane.line("/ralph-loop Build it --completion-promise DONE --verify --max-iterations 5");
+    pane.wait_for("Ralph iteration 2/5 (the promise was verified, and fails)");
+    pane.wait_for("Ralph: Completion detected: <promise>DONE</promise>");
+    wait_for_no_state(&scene, &pane);
+    let requests = model.requests();
+    let told = requests.iter().any(|request| {
+        let text = request.text();
+        text.contains("grep -q right result.txt: failed with exit code 2")
+    });
+    assert!(told, "the agent is told what failed");
+    let row = recorded(&scene);
+    assert_eq!(
+        (&row["verify"], &row["reason"], &row["iterations"]),
+        (&true.into(), &"promise".into(), &2.into()),
+        "{row}"
+    );
 }

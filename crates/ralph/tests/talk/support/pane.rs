@@ -1,4 +1,4 @@
-//! A terminal: a tmux server of its own with one pane, which the test types into and reads.
+//! A terminal: a tmux server of its own with one pane, which the test types into and reads. A test may have several.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,8 +21,9 @@ impl Pane {
         program: &[String],
         (columns, rows): (usize, usize),
     ) -> Self {
+        let mut sockets = (1..).map(|n| scene.folder().join(format!("tmux-{n}")));
         let pane = Self {
-            socket: scene.folder().join("tmux"),
+            socket: sockets.find(|socket| !socket.exists()).unwrap(),
         };
         let env = scene.env().into_iter().map(|(k, v)| format!("{k}={v}"));
         let repo = scene.repo();
@@ -135,7 +136,6 @@ impl Pane {
         std::fs::read_to_string(scene.folder().join(name)).unwrap()
     }
 
-    /// The process that has the terminal.
     /// Whether who has the terminal reads keys as they come.
     pub(crate) fn is_raw(&self) -> bool {
         let terminal = std::fs::File::open(self.ask("#{pane_tty}")).unwrap();
@@ -143,6 +143,7 @@ impl Pane {
         !modes.contains(rustix::termios::LocalModes::ICANON)
     }
 
+    /// The process that has the terminal.
     pub(crate) fn foreground(&self) -> Process {
         let shell = self.ask("#{pane_pid}");
         let stat = std::fs::read_to_string(format!("/proc/{shell}/stat")).unwrap();
