@@ -1,5 +1,7 @@
 //! The loop inside Pi, as a person sees and steers it in a terminal.
 
+mod run;
+
 use ralph_testkit::agents;
 use ralph_testkit::model::ScriptedModel;
 use rustix::process::Signal;
@@ -223,5 +225,40 @@ fn escape_stops_a_subagent() {
     pane.key("Escape");
     pane.wait_to_see("Ralph: Cancelled in iteration 1");
     wait_until_gone(&pane, "Ralph loop · ");
+    assert!(!has_state(&scene));
+}
+
+#[test]
+fn help_and_status_are_read_in_the_terminal_with_and_without_a_loop() {
+    let (scene, model, pane) = started(HELD);
+    pane.line("/ralph-help");
+    for line in [
+        "/ralph-loop <prompt> [flags]    starts a loop",
+        "--max-iterations N            stops after N iterations; 0, the default, is no limit",
+        "/ralph-run [SOURCE]             starts ralph's own loop on a task file",
+        "delete the file, and the loop stops after its iteration.",
+    ] {
+        pane.wait_to_see(line);
+    }
+    pane.line("/ralph-status");
+    pane.wait_to_see("Ralph: No loop is active");
+    pane.line("/ralph-loop \"Build it");
+    pane.wait_to_see("the quote \" is never closed");
+    assert!(model.requests().is_empty());
+    pane.line("/ralph-loop Build it --completion-promise DONE --max-iterations 5");
+    model.wait_until_held("first", LIMIT);
+    pane.line("/ralph-status");
+    pane.wait_to_see("  not recorded");
+    let shown = pane.visible().join("\n");
+    assert_eq!(
+        shown.matches("Ralph loop · iteration 1/5 · ").count(),
+        2,
+        "in the conversation and above the editor:\n{shown}"
+    );
+    // The command is no message, which would be asked about.
+    assert!(!shown.contains("What about your message?"), "{shown}");
+    model.release("first");
+    pane.wait_to_see("Ralph: Completion detected: <promise>DONE</promise>");
+    assert_eq!(model.requests().len(), 3);
     assert!(!has_state(&scene));
 }
