@@ -30,7 +30,7 @@ use crate::{
     project::{Project, SourceUse, block_on},
 };
 
-/// The longest wait for the answer of a loop.
+/// The longest wait for the answer of a loop, or for the one who makes the journal.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
 
@@ -257,18 +257,29 @@ fn idle(project: &Project, root: &Path, source: PathBuf) -> Result<IdleWorktree,
     })
 }
 
-/// The journal; where ralph never ran before, it and the repository's row are made.
+/// The journal; where ralph never ran before, it and the repository's row are made. Where another process is about to
+/// make them, they are waited for.
 pub(crate) async fn open(
     project: &Project,
     root: &Path,
 ) -> Result<(Box<dyn Journal>, RepositoryId), CommandError> {
-    if let Some(known) = project.journal().await? {
-        return Ok(known);
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(known) = project.journal().await? {
+            return Ok(known);
+        }
+        let idle = idle(project, root, PathBuf::new())?;
+        match register(&idle, Project::now()).await {
+            Ok(repository) => {
+                let journal = idle.data_dir.open_journal().await;
+                return Ok((journal?, repository));
+            }
+            Err(LoopError::Lock(LockError::Held { .. })) if Instant::now() < until => {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            Err(error) => return Err(explain(error)),
+        }
     }
-    let idle = idle(project, root, PathBuf::new())?;
-    let repository = register(&idle, Project::now()).await.map_err(explain)?;
-    let journal = idle.data_dir.open_journal().await;
-    Ok((journal?, repository))
 }
 
 /// The tasks that the last loop here worked at, as long as they are there; else those that a run

@@ -174,6 +174,26 @@ fn what_an_agent_tells_is_recorded_once() {
     assert!(cost.contains("session loop"), "{cost}");
 }
 
+#[test]
+fn loops_that_begin_at_once_where_ralph_never_ran_are_all_recorded() {
+    let repo = TestRepo::new();
+    let ask_one = |n: u32| {
+        let start = json!({"agent": "pi", "session": format!("s{n}"), "prompt": "Build it"});
+        ask(&repo, "start", &start.to_string())
+    };
+    let answers: Vec<(i32, String, String)> = std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..8).map(|n| scope.spawn(move || ask_one(n))).collect();
+        asked.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    for (code, out, err) in answers {
+        assert_eq!(code, 0, "{out}{err}");
+        assert!(out.starts_with("{\"loop\":\""), "{out}{err}");
+    }
+    let listed = repo.command(ralph()).args(["loops", "--json"]).output();
+    let listed: Value = serde_json::from_slice(&listed.unwrap().stdout).unwrap();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 8, "{listed}");
+}
+
 /// An agent that asks each hook while it is in a run of ralph's, and keeps the answers.
 #[test]
 fn inside_a_run_hooks_do_nothing_and_a_loop_is_refused() {
