@@ -1,86 +1,53 @@
-/** Arguments of `/ralph-loop`: what is understood, and what is refused with which words. */
+/** Arguments of `/ralph-loop`: the table that ralph's core is held to as well, and what no table can hold. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { MAX_PROMPT_BYTES, parseArguments } from "../src/arguments.ts";
+import { type ContextKind, MAX_PROMPT_BYTES, parseArguments } from "../src/arguments.ts";
 
-function read(raw: string) {
-	const parsed = parseArguments(raw);
-	assert.ok(parsed.ok, parsed.ok ? "" : parsed.error);
-	return parsed.value;
+interface ArgumentCase {
+	typed: string;
+	why: string;
+	/** The one agent that has it; both where none is named. */
+	agent?: "pi" | "claude";
+	error?: string;
+	prompt?: string;
+	maxIterations?: number;
+	completionPromise?: string;
+	verify?: boolean;
+	context?: ContextKind;
 }
 
-function mistake(raw: string): string {
-	const parsed = parseArguments(raw);
-	assert.ok(!parsed.ok, `${raw} was taken`);
-	return parsed.error;
-}
+const table = JSON.parse(readFileSync(new URL("../../arguments.json", import.meta.url), "utf8")) as ArgumentCase[];
 
-test("flags are read in both forms and in any place", () => {
-	const expected = { prompt: "Build an API", maxIterations: 3, completionPromise: "ALL DONE", context: "fresh", verify: false };
-	for (const raw of [
-		'"Build an API" --max-iterations 3 --completion-promise "ALL DONE"',
-		"Build an API --max-iterations=3 --completion-promise='ALL DONE'",
-		"--max-iterations 3 'Build an API' --completion-promise=\"ALL  DONE\"",
-		"--completion-promise ' ALL DONE ' --max-iterations=3 Build an API",
-	]) {
-		assert.deepEqual(read(raw), expected, raw);
+test("arguments are read as the table of all integrations says", () => {
+	const own = table.filter((row) => (row.agent ?? "pi") === "pi");
+	const wrong = own.filter((row) => row.error !== undefined).length;
+	assert.ok(wrong > 20 && own.length - wrong > 20, `${wrong} of ${own.length}`);
+	for (const row of own) {
+		assert.ok((row.error === undefined) !== (row.prompt === undefined), `${row.typed}: either a prompt or an error`);
+		const expected =
+			row.prompt === undefined
+				? { ok: false, error: row.error }
+				: {
+						ok: true,
+						value: {
+							prompt: row.prompt,
+							maxIterations: row.maxIterations ?? 0,
+							completionPromise: row.completionPromise ?? null,
+							context: row.context ?? "fresh",
+							verify: row.verify ?? false,
+						},
+					};
+		assert.deepEqual(parseArguments(row.typed), expected, `${row.why}: ${row.typed}`);
 	}
 });
 
-test("switches choose context and verification", () => {
-	assert.equal(read("x --same-context").context, "same");
-	assert.equal(read("--subagent x").context, "subagent");
-	assert.equal(read("x").context, "fresh");
-	assert.equal(read("x --verify --completion-promise DONE").verify, true);
-	assert.equal(read("x").maxIterations, 0);
-	assert.equal(read("x").completionPromise, null);
-});
-
-test("a prompt keeps its words, lines and inner quotes", () => {
-	assert.equal(read("Don't break the user's build").prompt, "Don't break the user's build");
-	assert.equal(read("First line\n\n  - second --subagent").prompt, "First line\n\n  - second");
-	assert.equal(read('Say "hello world", then stop').prompt, 'Say "hello world", then stop');
-	assert.equal(read('Say "the --verify flag" out').prompt, 'Say "the --verify flag" out');
-	assert.equal(read('"a \\"quoted\\" word and C:\\\\x and \\n"').prompt, 'a "quoted" word and C:\\x and \\n');
-	assert.equal(read("'it\\'s one'").prompt, "it's one");
-	assert.equal(read("one --subagent two").prompt, "one two");
-	assert.equal(read("größer ✅ --max-iterations 2").prompt, "größer ✅");
-	assert.equal(read("use -v and -x").prompt, "use -v and -x");
-	assert.equal(read("--subagent -- --max-iterations is a flag").prompt, "--max-iterations is a flag");
-});
-
-test("a flag that is not known is an error that names the nearest", () => {
-	for (const [raw, flag, near] of [
-		["x --max-iteration 3", "--max-iteration", "--max-iterations"],
-		["x --max_iterations=3", "--max_iterations", "--max-iterations"],
-		["x --completion-promis DONE", "--completion-promis", "--completion-promise"],
-		["x --promise DONE", "--promise", "--completion-promise"],
-		["x --samecontext", "--samecontext", "--same-context"],
-		["x --verfy", "--verfy", "--verify"],
-		["x --sub-agent", "--sub-agent", "--subagent"],
-		["x -max-iterations 3", "-max-iterations", "--max-iterations"],
-		["x —verify", "—verify", "--verify"],
-	] as const) {
-		assert.match(mistake(raw), new RegExp(`^unknown flag ${flag}: did you mean ${near}\\?`), raw);
-	}
-});
-
-test("values that are missing or wrong are said to be so", () => {
-	assert.match(mistake(""), /there is no prompt/);
-	assert.match(mistake("  --max-iterations 3 "), /there is no prompt/);
-	assert.match(mistake('""'), /there is no prompt/);
-	assert.equal(mistake("x --max-iterations"), "--max-iterations needs a value");
-	assert.equal(mistake("x --max-iterations --verify"), "--max-iterations needs a value");
-	for (const bad of ["-1", "1.5", "three", "1e3", "0x10", "99999999999999999999"]) {
-		assert.equal(mistake(`x --max-iterations ${bad}`), `--max-iterations takes a whole number from 0 (no limit), not "${bad}"`);
-	}
-	assert.equal(mistake('x --completion-promise ""'), "--completion-promise is empty");
-	assert.match(mistake("x --completion-promise <promise>DONE</promise>"), /without <promise> around it/);
-	assert.match(mistake("x --verify"), /^--verify needs --completion-promise/);
-	assert.equal(mistake("x --verify=yes"), "--verify takes no value");
-	assert.equal(mistake("x --verify --verify"), "--verify is given twice");
-	assert.equal(mistake("x --same-context --subagent"), "--same-context and --subagent exclude each other");
-	assert.equal(mistake('"never closed'), 'the quote " is never closed');
-	assert.match(mistake("x".repeat(MAX_PROMPT_BYTES + 1)), /are the limit/);
+test("a prompt that is too long is refused", () => {
+	const most = "é".repeat(MAX_PROMPT_BYTES / 2);
+	assert.ok(parseArguments(most).ok);
+	assert.deepEqual(parseArguments(`${most}x`), {
+		ok: false,
+		error: "the prompt has 262145 bytes, and 262144 are the limit: put it in a file and name that",
+	});
 });

@@ -2,9 +2,12 @@
 //!
 //! Flags may stand anywhere and are taken out; everything else is the prompt, as it was typed. A word that looks like
 //! a flag and is none is an error, never a part of the prompt: `--max-iteration 5` must not run for ever. Text in
-//! quotes, and what follows `--`, is never a flag.
+//! quotes, and what follows `--`, is never a flag. A quote opens at the beginning of a word or of a flag's value, so
+//! that the apostrophe of a word is a letter; one that opens has to be closed, or it would hide the flags behind it.
+//!
+//! The package for Pi reads them in TypeScript; both are held to one table, `integrations/arguments.json`.
 
-use crate::{config::did_you_mean, goal::Promise};
+use crate::goal::Promise;
 
 named! {
     /// The flags of `/ralph-loop`; not every agent has all of them.
@@ -17,8 +20,17 @@ named! {
     }
 }
 
+/// A prompt may be this long.
+pub(super) const MOST_PROMPT_BYTES: usize = 256 * 1024;
+
+/// The largest number that every reader of JSON takes for what it is.
+const MOST_ITERATIONS: u64 = (1 << 53) - 1;
+
 /// The dashes that people and editors write before a flag.
 const DASHES: [char; 3] = ['-', '–', '—'];
+
+/// As much of a word as an error repeats.
+const SHOWN_CHARS: usize = 40;
 
 /// A loop as a person asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,9 +49,15 @@ pub enum ArgumentError {
     )]
     NoPrompt,
     #[error(
-        "{flag} is not a flag of /ralph-loop{near}; put it in quotes if it belongs to the prompt"
+        "the prompt has {bytes} bytes, and {MOST_PROMPT_BYTES} are the limit: put it in a file and name that"
+    )]
+    LongPrompt { bytes: usize },
+    #[error(
+        "{flag} is not a flag of /ralph-loop{near} (in quotes or after -- it belongs to the prompt)"
     )]
     Unknown { flag: String, near: String },
+    #[error("the quote {quote} is never closed in {word} (after -- it belongs to the prompt)")]
+    OpenQuote { quote: char, word: String },
     #[error("{flag} is given twice")]
     Twice { flag: LoopFlag },
     #[error("{flag} needs a value")]
@@ -57,7 +75,7 @@ pub enum ArgumentError {
 impl LoopArguments {
     /// Reads the text behind the command, for an agent that has these flags.
     pub fn parse(text: &str, known: &[LoopFlag]) -> Result<Self, ArgumentError> {
-        let mut rest = ArgumentWords { text, at: 0 };
+        let mut words = ArgumentWords { text, at: 0 };
         let mut prompt = Vec::new();
         let mut arguments = Self {
             prompt: String::new(),
@@ -67,59 +85,72 @@ impl LoopArguments {
         };
         let mut seen = Vec::new();
         let mut kept_to = 0;
-        while let Some(word) = rest.next() {
-            if !word.is_quoted && is_nearly_flag(word.raw, known) {
-                return Err(unknown(word.raw, known));
-            }
-            if word.is_quoted || !word.raw.starts_with("--") {
+        while let Some(word) = words.next()? {
+            if word.is_quoted {
                 continue;
             }
-            prompt.push(&text[kept_to..word.at]);
-            kept_to = rest.at;
             if word.raw == "--" {
+                prompt.push(&text[kept_to..word.at]);
+                kept_to = words.at;
                 break;
             }
+            if !is_flag(word.raw) {
+                match is_nearly_flag(word.raw, known) {
+                    true => return Err(unknown(word.raw, known)),
+                    false => continue,
+                }
+            }
+            prompt.push(&text[kept_to..word.at]);
             let flag = flag(word.raw, known)?;
             if seen.contains(&flag) {
                 return Err(ArgumentError::Twice { flag });
             }
             seen.push(flag);
             let inline = word.raw.split_once('=').map(|(_, value)| unquoted(value));
-            let mut value = || match inline.clone() {
-                Some(value) => Ok(value),
-                None => rest.value().ok_or(ArgumentError::NoValue { flag }),
-            };
             match flag {
                 LoopFlag::MaxIterations => {
-                    let value = value()?;
-                    let number = value.parse();
-                    arguments.max_iterations =
-                        number.map_err(|_| ArgumentError::Number { value })?;
+                    arguments.max_iterations = number(words.value_of(flag, inline)?)?;
                 }
                 LoopFlag::CompletionPromise => {
-                    arguments.completion_promise = Some(Promise::parse(&value()?)?);
+                    let value = words.value_of(flag, inline)?;
+                    arguments.completion_promise = Some(Promise::parse(&value)?);
                 }
-                LoopFlag::Verify => arguments.verify = true,
-                LoopFlag::SameContext | LoopFlag::Subagent => {}
+                LoopFlag::Verify | LoopFlag::SameContext | LoopFlag::Subagent => {
+                    if let Some(value) = inline {
+                        return Err(ArgumentError::Value { flag, value });
+                    }
+                    arguments.verify |= flag == LoopFlag::Verify;
+                }
             }
-            if let (LoopFlag::Verify | LoopFlag::SameContext | LoopFlag::Subagent, Some(value)) =
-                (flag, inline)
-            {
-                return Err(ArgumentError::Value { flag, value });
-            }
-            kept_to = rest.at;
+            kept_to = words.at;
         }
         prompt.push(&text[kept_to..]);
-        let parts = prompt.iter().map(|part| part.trim());
-        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-        arguments.prompt = unquoted(&parts.join(" "));
-        if arguments.prompt.trim().is_empty() {
-            return Err(ArgumentError::NoPrompt);
-        }
+        arguments.prompt = prompt_of(&prompt)?;
         if arguments.verify && arguments.completion_promise.is_none() {
             return Err(ArgumentError::NothingToVerify);
         }
         Ok(arguments)
+    }
+}
+
+/// The prompt, of the parts between the flags. One that is a quotation as a whole loses its quotes.
+fn prompt_of(parts: &[&str]) -> Result<String, ArgumentError> {
+    let parts = parts.iter().map(|part| part.trim());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    let prompt = unquoted(&parts.join(" ")).trim().to_owned();
+    match prompt.len() {
+        0 => Err(ArgumentError::NoPrompt),
+        bytes if bytes > MOST_PROMPT_BYTES => Err(ArgumentError::LongPrompt { bytes }),
+        _ => Ok(prompt),
+    }
+}
+
+fn number(value: String) -> Result<u64, ArgumentError> {
+    let is_plain = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    let number = value.parse().ok();
+    match number.filter(|number| is_plain && *number <= MOST_ITERATIONS) {
+        Some(number) => Ok(number),
+        None => Err(ArgumentError::Number { value }),
     }
 }
 
@@ -133,22 +164,53 @@ fn name_of(word: &str) -> &str {
     word.split_once('=').map_or(word, |(name, _)| name)
 }
 
-/// Tells whether a word is a flag with the wrong dashes: `-verify`, or what an editor made of `--`.
+/// The name without the dashes before it.
+fn bare_name(word: &str) -> &str {
+    name_of(word).trim_start_matches(DASHES)
+}
+
+/// Tells whether a word is to be a flag. A line, an arrow and the like are text.
+fn is_flag(word: &str) -> bool {
+    word.starts_with("--") && bare_name(word).starts_with(char::is_alphabetic)
+}
+
+/// Tells whether a word is a flag with the wrong dashes: `-verify`, or what an editor made of `--`. One letter in
+/// three may be wrong, too.
 fn is_nearly_flag(word: &str, known: &[LoopFlag]) -> bool {
-    let bare = name_of(word).trim_start_matches(DASHES);
+    let bare = bare_name(word);
     let has_dashes = bare.len() < name_of(word).len();
-    has_dashes && !word.starts_with("--") && known.iter().any(|flag| flag.as_str()[2..] == *bare)
+    let is_near = |flag: &LoopFlag| edits(bare, *flag) * 3 <= bare.chars().count();
+    has_dashes && bare.starts_with(char::is_alphabetic) && known.iter().any(is_near)
+}
+
+fn edits(bare: &str, flag: LoopFlag) -> usize {
+    strsim::levenshtein(bare, &flag.as_str()[2..])
+}
+
+/// The flag that a name was most likely meant for: one that it is a part of, else the nearest of those in which one
+/// letter in three is right.
+fn nearest(bare: &str, known: &[LoopFlag]) -> Option<LoopFlag> {
+    let length = bare.chars().count();
+    let is_part = |flag: &&LoopFlag| length > 2 && flag.as_str()[2..].contains(bare);
+    let near = known
+        .iter()
+        .filter(|flag| edits(bare, **flag) * 3 <= length * 2);
+    let part = known.iter().find(is_part);
+    part.or_else(|| near.min_by_key(|flag| edits(bare, **flag)))
+        .copied()
 }
 
 fn unknown(word: &str, known: &[LoopFlag]) -> ArgumentError {
-    let name = name_of(word);
-    let names: Vec<&str> = known.iter().map(|flag| flag.as_str()).collect();
-    let meant = format!("--{}", name.trim_start_matches(DASHES));
-    let near = did_you_mean(&meant, &names);
+    let near = nearest(bare_name(word), known);
     ArgumentError::Unknown {
-        flag: name.to_owned(),
+        flag: shown(name_of(word)),
         near: near.map_or_else(String::new, |near| format!("; did you mean {near}?")),
     }
+}
+
+/// A word in an error.
+fn shown(word: &str) -> String {
+    word.chars().take(SHOWN_CHARS).collect()
 }
 
 /// One word, or one text in quotes, which may hold blanks.
@@ -164,88 +226,96 @@ struct ArgumentWords<'a> {
 }
 
 impl<'a> ArgumentWords<'a> {
-    fn next(&mut self) -> Option<ArgumentWord<'a>> {
+    fn next(&mut self) -> Result<Option<ArgumentWord<'a>>, ArgumentError> {
         let rest = &self.text[self.at..];
-        let at = self.at + rest.find(|c: char| !c.is_whitespace())?;
-        let rest = &self.text[at..];
-        // A value in quotes may follow its flag by `=`: `--completion-promise="ALL DONE"`.
-        let open = match rest.find(|c: char| c.is_whitespace() || c == '=') {
-            Some(equals) if rest.starts_with("--") && rest[equals..].starts_with('=') => equals + 1,
-            _ => 0,
+        let Some(blank) = rest.find(|c: char| !c.is_whitespace()) else {
+            return Ok(None);
         };
-        let quoted = closing(&rest[open..]).map(|end| open + end);
-        let length = quoted.unwrap_or_else(|| {
-            let blank = rest.find(char::is_whitespace);
-            blank.unwrap_or(rest.len())
-        });
-        self.at = at + length;
-        Some(ArgumentWord {
+        let at = self.at + blank;
+        let rest = &self.text[at..];
+        let open = value_at(rest);
+        let quoted = match quote_of(&rest[open..]) {
+            None => 0,
+            Some(quote) => closing(&rest[open..]).ok_or_else(|| ArgumentError::OpenQuote {
+                quote,
+                word: shown(rest[open..].split_whitespace().next().unwrap_or_default()),
+            })?,
+        };
+        // A quotation that goes on as a word is prose.
+        let blank = rest[open + quoted..].find(char::is_whitespace);
+        let end = blank.map_or(rest.len(), |blank| open + quoted + blank);
+        self.at = at + end;
+        Ok(Some(ArgumentWord {
             at,
-            raw: &rest[..length],
-            is_quoted: open == 0 && quoted.is_some(),
-        })
+            raw: &rest[..end],
+            is_quoted: open == 0 && quoted > 0,
+        }))
     }
 
-    /// The next word as the value of a flag: another flag is none.
-    fn value(&mut self) -> Option<String> {
-        let before = self.at;
-        let word = self.next()?;
-        if !word.is_quoted && word.raw.starts_with("--") {
-            self.at = before;
-            return None;
+    /// The value of a flag: behind its `=`, or the next word; another flag is none.
+    fn value_of(
+        &mut self,
+        flag: LoopFlag,
+        inline: Option<String>,
+    ) -> Result<String, ArgumentError> {
+        if let Some(value) = inline {
+            return Ok(value);
         }
-        Some(unquoted(word.raw))
+        let word = self.next()?;
+        let word = word.filter(|word| word.is_quoted || !word.raw.starts_with("--"));
+        let word = word.ok_or(ArgumentError::NoValue { flag })?;
+        Ok(unquoted(word.raw))
     }
 }
 
-/// The length of a text in quotes that stands here as a word of its own. An apostrophe within words opens nothing.
+/// The place where the value of a flag begins that has it by `=`: `--completion-promise="ALL DONE"`. Otherwise 0.
+fn value_at(rest: &str) -> usize {
+    let ends_name = |c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'');
+    match rest.find(ends_name) {
+        Some(end) if is_flag(&rest[..end]) && rest[end..].starts_with('=') => end + 1,
+        _ => 0,
+    }
+}
+
+fn quote_of(text: &str) -> Option<char> {
+    text.chars().next().filter(|c| matches!(c, '"' | '\''))
+}
+
+/// The length of the text in quotes that stands here. A letter right behind a single quote makes it an apostrophe.
 fn closing(text: &str) -> Option<usize> {
-    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        if escaped {
-            escaped = false;
-        } else if c == '\\' && quote == '"' {
-            escaped = true;
+    let quote = quote_of(text)?;
+    let mut rest = text[1..].char_indices().peekable();
+    while let Some((at, c)) = rest.next() {
+        let next = rest.peek().map(|(_, next)| *next);
+        if c == '\\' && next.is_some_and(|next| is_escaped(next, quote)) {
+            rest.next();
         } else if c == quote {
-            let end = at + c.len_utf8();
-            let alone = text[end..].chars().next().is_none_or(char::is_whitespace);
-            return alone.then_some(end);
+            let is_apostrophe = quote == '\'' && next.is_some_and(char::is_alphanumeric);
+            if !is_apostrophe {
+                return Some(at + 2);
+            }
         }
     }
     None
 }
 
+/// Tells whether a backslash before it takes its meaning from a character in these quotes.
+fn is_escaped(c: char, quote: char) -> bool {
+    c == quote || (quote == '"' && c == '\\')
+}
+
 /// The text without the quotes around all of it.
 fn unquoted(text: &str) -> String {
-    let is_whole = closing(text) == Some(text.len());
-    if !is_whole || text.len() < 2 {
+    let Some(quote) = quote_of(text).filter(|_| closing(text) == Some(text.len())) else {
         return text.to_owned();
-    }
-    let inner = &text[1..text.len() - 1];
-    if text.starts_with('\'') {
-        return inner.to_owned();
-    }
-    let mut out = String::with_capacity(inner.len());
-    let mut escaped = false;
-    for c in inner.chars() {
-        match c {
-            '\\' if !escaped => escaped = true,
-            '"' | '\\' => {
-                out.push(c);
-                escaped = false;
-            }
-            _ => {
-                if escaped {
-                    out.push('\\');
-                }
-                out.push(c);
-                escaped = false;
-            }
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut inner = text[1..text.len() - 1].chars().peekable();
+    while let Some(c) = inner.next() {
+        match inner.peek() {
+            Some(next) if c == '\\' && is_escaped(*next, quote) => out.extend(inner.next()),
+            _ => out.push(c),
         }
-    }
-    if escaped {
-        out.push('\\');
     }
     out
 }

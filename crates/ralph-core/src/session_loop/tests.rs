@@ -1,6 +1,8 @@
 //! State files, arguments and decisions of loops in sessions.
 
-use super::*;
+use serde::Deserialize;
+
+use super::{arguments::MOST_PROMPT_BYTES, *};
 use crate::id::LoopId;
 
 const CLAUDE: [LoopFlag; 3] = [
@@ -102,142 +104,64 @@ fn the_maximum_comes_before_the_promise_and_only_its_own_promise_counts() {
     assert_eq!(of.after_turn(done), AfterTurn::Again);
 }
 
+/// One line of the table that the package for Pi is held to as well.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ArgumentCase {
+    typed: String,
+    why: String,
+    /// The one agent that has it; both where none is named.
+    agent: Option<String>,
+    error: Option<String>,
+    prompt: Option<String>,
+    #[serde(default)]
+    max_iterations: u64,
+    completion_promise: Option<String>,
+    #[serde(default)]
+    verify: bool,
+}
+
 #[test]
-fn arguments_are_flags_and_a_prompt_as_it_was_typed() {
-    let table: [(&str, &str, u64, Option<&str>, bool); 12] = [
-        ("Build it", "Build it", 0, None, false),
-        ("\"Build it\"", "Build it", 0, None, false),
-        ("'Build \"it\"'", "Build \"it\"", 0, None, false),
-        (
-            "Don't break it --max-iterations 5",
-            "Don't break it",
-            5,
-            None,
-            false,
-        ),
-        ("--max-iterations=5 Build it", "Build it", 5, None, false),
-        (
-            "Build --verify it --completion-promise D",
-            "Build it",
-            0,
-            Some("D"),
-            true,
-        ),
-        (
-            "Build it --completion-promise DONE",
-            "Build it",
-            0,
-            Some("DONE"),
-            false,
-        ),
-        (
-            "Build it --completion-promise \"ALL  DONE\"",
-            "Build it",
-            0,
-            Some("ALL DONE"),
-            false,
-        ),
-        (
-            "Build it --completion-promise='ALL DONE' --max-iterations 0",
-            "Build it",
-            0,
-            Some("ALL DONE"),
-            false,
-        ),
-        (
-            "Add a flag \"--force\" to it",
-            "Add a flag \"--force\" to it",
-            0,
-            None,
-            false,
-        ),
-        (
-            "--max-iterations 2 -- Add --force",
-            "Add --force",
-            2,
-            None,
-            false,
-        ),
-        (
-            "Line one\nline two --verify --completion-promise D",
-            "Line one\nline two",
-            0,
-            Some("D"),
-            true,
-        ),
-    ];
-    for (text, prompt, max, promise, verify) in table {
-        let read = LoopArguments::parse(text, &CLAUDE).unwrap_or_else(|e| panic!("{text}: {e}"));
-        let made = read.completion_promise.as_ref().map(Promise::as_str);
-        assert_eq!(
-            (read.prompt.as_str(), read.max_iterations),
-            (prompt, max),
-            "{text}"
-        );
-        assert_eq!((made, read.verify), (promise, verify), "{text}");
+fn arguments_are_read_as_the_table_of_all_integrations_says() {
+    let table = include_str!("../../../../integrations/arguments.json");
+    let cases: Vec<ArgumentCase> = serde_json::from_str(table).unwrap();
+    let wrong = cases.iter().filter(|case| case.error.is_some()).count();
+    assert!(
+        wrong > 20 && cases.len() - wrong > 20,
+        "{wrong} of {}",
+        cases.len()
+    );
+    for case in cases {
+        if case.agent.is_some_and(|agent| agent != "claude") {
+            continue;
+        }
+        let found = LoopArguments::parse(&case.typed, &CLAUDE);
+        let expected = match (case.error, case.prompt) {
+            (Some(error), None) => Err(error),
+            (None, Some(prompt)) => Ok(LoopArguments {
+                prompt,
+                max_iterations: case.max_iterations,
+                completion_promise: case
+                    .completion_promise
+                    .map(|text| Promise::parse(&text).unwrap()),
+                verify: case.verify,
+            }),
+            _ => panic!("{}: either a prompt or an error", case.typed),
+        };
+        let found = found.map_err(|error| error.to_string());
+        assert_eq!(found, expected, "{}: {:?}", case.why, case.typed);
     }
 }
 
 #[test]
-fn a_wrong_flag_is_an_error_and_never_a_part_of_the_prompt() {
-    let table = [
-        ("", "there is no prompt: /ralph-loop"),
-        ("--verify", "there is no prompt"),
-        ("\"  \"", "there is no prompt"),
-        (
-            "Build it --max-iteration 5",
-            "--max-iteration is not a flag of /ralph-loop; did you mean --max-iterations?",
-        ),
-        (
-            "Build it --same-context",
-            "--same-context is not a flag of /ralph-loop",
-        ),
-        (
-            "Build it --max-iterations",
-            "--max-iterations needs a value",
-        ),
-        (
-            "Build it --max-iterations --verify",
-            "--max-iterations needs a value",
-        ),
-        (
-            "Build it --max-iterations five",
-            "--max-iterations needs a whole number, 0 for no limit, and has \"five\"",
-        ),
-        (
-            "Build it --max-iterations=-1",
-            "--max-iterations needs a whole number, 0 for no limit, and has \"-1\"",
-        ),
-        (
-            "Build it --verify=yes",
-            "--verify takes no value, and has \"yes\"",
-        ),
-        ("Build it --verify --verify", "--verify is given twice"),
-        (
-            "Build it --verify",
-            "--verify needs --completion-promise: it is the promise that is verified",
-        ),
-        (
-            "Build it —verify",
-            "—verify is not a flag of /ralph-loop; did you mean --verify?",
-        ),
-        (
-            "Build it -max-iterations 3",
-            "-max-iterations is not a flag of /ralph-loop; did you mean --max-iterations?",
-        ),
-        (
-            "Build it --completion-promise \"\"",
-            "--completion-promise: a promise needs at least one word",
-        ),
-        (
-            "Build it --completion-promise <b>",
-            "--completion-promise: a promise can't have '<' in it",
-        ),
-    ];
-    for (text, said) in table {
-        let error = LoopArguments::parse(text, &CLAUDE).unwrap_err().to_string();
-        assert!(error.starts_with(said), "{text}: {error}");
-    }
+fn a_prompt_that_is_too_long_is_refused() {
+    let most = "é".repeat(MOST_PROMPT_BYTES / 2);
+    assert_eq!(LoopArguments::parse(&most, &CLAUDE).unwrap().prompt, most);
+    let error = LoopArguments::parse(&format!("{most}x"), &CLAUDE).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the prompt has 262145 bytes, and 262144 are the limit: put it in a file and name that"
+    );
 }
 
 #[test]

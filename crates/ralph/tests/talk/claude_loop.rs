@@ -152,6 +152,8 @@ conversations:
     pane.wait_for("Ralph: no loop is active here");
     pane.line("/ralph-loop Build it --max-iteration 5");
     pane.wait_for("did you mean --max-iterations?");
+    pane.line("/ralph-loop \"Build it --max-iterations 5");
+    pane.wait_for("the quote \" is never closed in \"Build");
     assert!(state(&scene).is_none());
 }
 

@@ -90,6 +90,10 @@ fn wrong_arguments_are_refused_by_name_and_no_model_is_asked() {
         ),
         ("/ralph-loop", "Ralph: there is no prompt"),
         (
+            "/ralph-loop Fix 'em --max-iterations 3",
+            "Ralph: the quote ' is never closed in 'em",
+        ),
+        (
             "/ralph-loop Build it --max-iterations many",
             "Ralph: --max-iterations needs a whole number",
         ),

@@ -302,10 +302,13 @@ fn arguments_that_are_wrong_start_nothing() {
     for (typed, said) in [
         (
             "Build --max-iteration 3",
-            "unknown flag --max-iteration: did you mean --max-iterations?",
+            "--max-iteration is not a flag of /ralph-loop; did you mean --max-iterations?",
         ),
         ("Build --promise DONE", "did you mean --completion-promise?"),
-        ("Build --max-iterations many", "takes a whole number from 0"),
+        (
+            "Build --max-iterations many",
+            "needs a whole number, 0 for no limit",
+        ),
         ("--max-iterations 3", "there is no prompt"),
         ("", "there is no prompt"),
         ("\"Build", "the quote \" is never closed"),

@@ -99,7 +99,9 @@ fn print_mode_says_what_is_wrong_with_a_command() {
     let (out, err) = said(&scene.run(&["-p", "/ralph-loop Build --max-iteration 3"]));
     assert_eq!(out, "");
     assert!(
-        err.starts_with("Ralph: unknown flag --max-iteration: did you mean --max-iterations?"),
+        err.starts_with(
+            "Ralph: --max-iteration is not a flag of /ralph-loop; did you mean --max-iterations?"
+        ),
         "{err}"
     );
     assert!(scene.model.requests().is_empty());
