@@ -15,6 +15,8 @@ mod size;
 #[cfg(feature = "mcp")]
 mod client_pipe;
 #[cfg(feature = "mcp")]
+mod noted_lines;
+#[cfg(feature = "mcp")]
 mod server;
 
 use std::rc::Rc;

@@ -122,9 +122,14 @@ impl Client {
     }
 
     pub(super) fn send_line(&mut self, line: &str) {
+        self.send_part(line);
+        self.send_part("\n");
+    }
+
+    /// Sends bytes that may be no whole line.
+    pub(super) fn send_part(&mut self, part: &str) {
         let stdin = self.stdin.as_mut().unwrap();
-        stdin.write_all(line.as_bytes()).unwrap();
-        stdin.write_all(b"\n").unwrap();
+        stdin.write_all(part.as_bytes()).unwrap();
         stdin.flush().unwrap();
     }
 

@@ -43,18 +43,40 @@ fn lines_that_are_no_messages_change_nothing() {
 }
 
 #[test]
-fn a_line_without_end_is_read_over() {
+fn a_line_that_is_too_long_is_read_over_and_refused() {
+    let project = fresh();
+    for era in ERAS {
+        let mut client = Client::begin(&project, era, json!({}));
+        let huge = "x".repeat(5 * 1024 * 1024);
+        let call = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
+            "name": "say", "arguments": {"text": huge},
+        }});
+        for line in [huge.clone(), call.to_string()] {
+            client.send_line(&line);
+            let refused = client.next();
+            let expected = json!({"jsonrpc": "2.0", "error": {
+                "code": -32600, "message": "a message has at most 1048576 bytes",
+            }});
+            assert_eq!(refused, expected);
+        }
+        assert_eq!(client.done("status", json!({}))["tasks"]["total"], 1);
+        // With its end, the first has as many bytes as are allowed.
+        let call = json!({"jsonrpc": "2.0", "id": 10, "method": "nothing"}).to_string();
+        let blanks = " ".repeat(1024 * 1024 - call.len() - 1);
+        client.send_line(&format!("{call}{blanks}"));
+        client.reply(10);
+        client.send_line(&format!("{call}{blanks} "));
+        assert_eq!(client.next()["error"]["code"], -32600);
+        client.end().well();
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_and_never_ends_is_no_reason_to_fail() {
     let project = fresh();
     let mut client = Client::plain(&project);
-    let huge = "x".repeat(5 * 1024 * 1024);
-    client.send_line(&huge);
-    client.send_line(
-        &json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
-            "name": "say", "arguments": {"text": huge},
-        }})
-        .to_string(),
-    );
     assert_eq!(client.done("status", json!({}))["tasks"]["total"], 1);
+    client.send_part(&"x".repeat(5 * 1024 * 1024));
     client.end().well();
 }
 
