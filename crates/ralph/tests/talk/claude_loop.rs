@@ -170,7 +170,12 @@ fn a_session_that_a_person_leaves_leaves_no_loop_behind_in_another_version() {
 fn leaves(claude: PathBuf) {
     let (scene, model, pane) = started_with(
         claude,
-        "conversations: [{turns: [{say: I begin., hold: {name: first, at: after_block}}, {say: Hello.}]}]\n",
+        r#"
+conversations:
+  - when: Build that
+    turns: [{say: I begin again., hold: {name: second, at: after_block}}]
+  - turns: [{say: I begin., hold: {name: first, at: after_block}}]
+"#,
     );
     pane.line("/ralph-loop Build it");
     model.wait_until_held("first", LIMIT);
@@ -178,6 +183,16 @@ fn leaves(claude: PathBuf) {
     pane.key("Escape");
     pane.wait_for("Interrupted");
     model.release("first");
+    // What follows is another session.
+    pane.line("/clear");
+    wait_for_no_state(&scene, &pane);
+    pane.line("/ralph-loop Build that");
+    model.wait_until_held("second", LIMIT);
+    pane.wait_for("I begin again.");
+    pane.key("Escape");
+    pane.wait_for("Interrupted");
+    model.release("second");
+    assert!(state(&scene).is_some());
     pane.line("/exit");
     pane.wait_for("ready>");
     wait_for_no_state(&scene, &pane);

@@ -2,11 +2,13 @@
 
 mod run;
 
+use std::path::Path;
+
 use ralph_testkit::agents;
-use ralph_testkit::model::ScriptedModel;
+use ralph_testkit::model::{Request, ScriptedModel};
 use rustix::process::Signal;
 
-use crate::support::{LIMIT, Pane, Scene, wait};
+use crate::support::{LIMIT, Pane, Scene, ralph, wait};
 
 /// An iteration that is held in the middle of its first answer, then one that keeps the promise.
 const HELD: &str = r#"
@@ -43,6 +45,26 @@ fn start(pane: &Pane) {
         agents::PI_MODEL
     ));
     pane.wait_to_see("(auto)");
+}
+
+/// The package finds this program.
+fn use_ralph(pane: &Pane, program: &Path) {
+    pane.line(&format!("export RALPH_BIN={}", program.display()));
+}
+
+/// A repository with one commit: ralph verifies a change, and that is one of something.
+fn commit_all(scene: &Scene) {
+    scene.write(
+        "home/.gitconfig",
+        "[user]\n\tname = T\n\temail = t@test.invalid\n",
+    );
+    for args in [
+        &["init", "-qb", "main"][..],
+        &["add", "."],
+        &["commit", "-qm", "s"],
+    ] {
+        assert!(scene.clean("git").args(args).status().unwrap().success());
+    }
 }
 
 fn has_state(scene: &Scene) -> bool {
@@ -261,4 +283,120 @@ fn help_and_status_are_read_in_the_terminal_with_and_without_a_loop() {
     pane.wait_to_see("Ralph: Completion detected: <promise>DONE</promise>");
     assert_eq!(model.requests().len(), 3);
     assert!(!has_state(&scene));
+}
+
+#[test]
+fn a_promise_that_fails_its_verification_is_shown_and_does_not_end_the_loop() {
+    let (scene, model) = Scene::with_pi(
+        r#"
+conversations:
+  - times: 1
+    turns: [{say: "<promise>DONE</promise>"}]
+  - turns:
+      - tools: [{write: {path: made.txt, content: "made\n"}}]
+      - say: "<promise>DONE</promise>"
+"#,
+    );
+    scene.write(
+        "repo/ralph.yaml",
+        "verification: {commands: ['test -e made.txt']}\n",
+    );
+    commit_all(&scene);
+    let pane = scene.shell();
+    use_ralph(&pane, &ralph());
+    start(&pane);
+    pane.line("/ralph-loop Build it --completion-promise DONE --verify --max-iterations 4");
+    pane.wait_to_see("The promise was made in iteration 1, but verification failed");
+    pane.wait_to_see("Ralph: Completion detected: <promise>DONE</promise>");
+    let requests = model.requests();
+    assert_eq!(requests.len(), 3);
+    assert!(requests[1].text().contains("test -e made.txt"));
+    assert!(!has_state(&scene));
+}
+
+#[test]
+fn iterations_in_one_context_follow_each_other_in_one_conversation() {
+    let (scene, model, pane) = started(
+        "conversations: [{turns: [{say: First part.}, {say: Second part.}, {say: '<promise>DONE</promise>'}]}]",
+    );
+    pane.line("/ralph-loop Build it --same-context --completion-promise DONE");
+    pane.wait_to_see("Ralph: Completion detected: <promise>DONE</promise>");
+    for shown in [
+        "Ralph iteration 1",
+        "First part.",
+        "Ralph iteration 2",
+        "Second part.",
+        "Ralph iteration 3",
+    ] {
+        pane.wait_to_see(shown);
+    }
+    let messages = |request: &Request| request.body["messages"].as_array().unwrap().len();
+    let lengths: Vec<usize> = model.requests().iter().map(messages).collect();
+    assert_eq!(lengths, [1, 3, 5]);
+    assert!(!has_state(&scene));
+}
+
+#[test]
+fn iterations_of_subagents_are_shown_until_their_promise() {
+    let (scene, model, pane) = started(HELD);
+    pane.line("/ralph-loop Build it --subagent --completion-promise DONE");
+    model.wait_until_held("first", LIMIT);
+    pane.wait_to_see("a subagent works");
+    model.release("first");
+    pane.wait_to_see("Ralph: Completion detected: <promise>DONE</promise>");
+    pane.wait_to_see("Ralph iteration 2");
+    wait_until_gone(&pane, "Ralph loop · ");
+    assert_eq!(model.requests().len(), 3);
+    assert!(!has_state(&scene));
+}
+
+#[test]
+fn a_state_file_that_is_broken_or_deleted_stops_the_loop() {
+    let (scene, model, pane) = started(
+        "conversations: [{times: 1, turns: [{say: one, hold: first}]}, {turns: [{say: two, hold: second}]}]",
+    );
+    let file = scene.repo().join(".pi/ralph-loop.local.md");
+    pane.line("/ralph-loop Build it");
+    model.wait_until_held("first", LIMIT);
+    let state = std::fs::read_to_string(&file).unwrap();
+    let broken = state.replace("iteration: 1", "iteration: one");
+    std::fs::write(&file, &broken).unwrap();
+    model.release("first");
+    pane.wait_to_see("can't be read (iteration is not a number from 0)");
+    wait_until_gone(&pane, "Ralph loop · ");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), broken);
+    pane.line("/ralph-loop Build it");
+    pane.wait_to_see("could not be read (iteration is not a number from 0), and is replaced");
+    model.wait_until_held("second", LIMIT);
+    std::fs::remove_file(&file).unwrap();
+    model.release("second");
+    pane.wait_to_see("ralph-loop.local.md was deleted: the loop has stopped after iteration 1");
+    wait_until_gone(&pane, "Ralph loop · ");
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[test]
+fn a_second_pi_in_the_folder_leaves_a_loop_alone_and_can_not_start_one() {
+    let (scene, model, pane) = started(HELD);
+    pane.line("/ralph-loop Build it --completion-promise DONE");
+    model.wait_until_held("first", LIMIT);
+    let other = scene.shell();
+    start(&other);
+    for (typed, said) in [
+        ("/ralph-status", "has a loop in this folder, in iteration 1"),
+        ("/cancel-ralph", "): cancel it there"),
+        (
+            "/ralph-loop Something else",
+            "has a loop in this folder (iteration 1 of \"Build it\"): cancel it there first",
+        ),
+    ] {
+        other.line(typed);
+        other.wait_to_see(said);
+    }
+    assert!(has_state(&scene));
+    model.release("first");
+    pane.wait_to_see("Ralph: Completion detected: <promise>DONE</promise>");
+    let shown = other.visible().join("\n");
+    assert!(!shown.contains("Completion detected"), "{shown}");
+    assert_eq!(model.requests().len(), 3);
 }

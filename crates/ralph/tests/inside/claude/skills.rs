@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use ralph_testkit::model::Request;
+
 use super::support::{ClaudeHome, both_pins, ralph};
 
 fn plugin() -> String {
@@ -77,6 +79,41 @@ fn skills_and_the_monitor_are_offered_to_the_model() {
         ] {
             assert!(!body.contains(name), "{name}");
         }
+    }
+}
+
+#[test]
+fn the_monitor_works_with_its_own_instructions_and_can_ask_ralph() {
+    let health = format!("{} health --json", ralph());
+    let scenario = format!(
+        r#"
+conversations:
+  - when: Watch the loop
+    turns:
+      - tools: [{{bash: "{health}"}}]
+      - say: No loop is running.
+  - turns:
+      - tools:
+          - call: {{name: Agent, input: {{description: watch, prompt: Watch the loop, subagent_type: "ralph:ralph-loop-monitor"}}}}
+      - say: Watched.
+      - say: Watched.
+"#
+    );
+    for program in both_pins() {
+        let home = ClaudeHome::new(program, &scenario);
+        // Later versions have it work beside the conversation, which hears of its end.
+        let said = home.say("look after my loops");
+        assert_eq!(said.result(), "Watched.", "{said:?}");
+        let requests = home.model.requests();
+        let own = |request: &&Request| {
+            let system = request.system();
+            system.contains("You watch loops that the `ralph` program runs outside of this session")
+        };
+        let asked: Vec<&Request> = requests.iter().filter(own).collect();
+        assert_eq!(asked.len(), 2, "{requests:?}");
+        let tools = asked[0].tools().iter().map(|tool| tool.name.as_str());
+        assert_eq!(tools.collect::<Vec<_>>(), ["Bash", "Read"]);
+        assert!(asked[1].text().contains("\"loops\""), "{}", asked[1].text());
     }
 }
 

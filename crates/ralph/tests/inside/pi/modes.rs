@@ -108,6 +108,56 @@ fn print_mode_says_what_is_wrong_with_a_command() {
 }
 
 #[test]
+fn print_mode_answers_the_other_commands_too() {
+    let scene = PiScene::new("conversations: []");
+    for (command, told) in [
+        (
+            "/ralph-help",
+            "/ralph-loop <prompt> [flags]    starts a loop\n",
+        ),
+        ("/ralph-status", "Ralph: No loop is active\n"),
+        ("/cancel-ralph now", "Ralph: No loop is active\n"),
+        (
+            "/ralph-run --json",
+            "Ralph: /ralph-run takes a task file or folder, not --json\n",
+        ),
+    ] {
+        let (out, err) = said(&scene.run(&["-p", command]));
+        assert_eq!(out, "", "{command}");
+        assert!(err.contains(told), "{command}: {err}");
+    }
+    assert!(scene.model.requests().is_empty());
+}
+
+#[test]
+fn print_mode_verifies_a_promise() {
+    let mut scene = PiScene::new(
+        r#"
+conversations:
+  - times: 1
+    turns: [{say: "<promise>DONE</promise>"}]
+  - turns:
+      - tools: [{write: {path: made.txt, content: "made\n"}}]
+      - say: "<promise>DONE</promise>"
+"#,
+    );
+    scene.set("RALPH_BIN", env!("CARGO_BIN_EXE_ralph"));
+    let config = "verification: {commands: [\"test -e made.txt\"]}\n";
+    std::fs::write(scene.repo().join("ralph.yaml"), config).unwrap();
+    scene.first_commit();
+    let (_, err) = said(&scene.run(&["-p", "/ralph-loop x --completion-promise DONE --verify"]));
+    assert!(
+        err.contains("The promise was made in iteration 1, but verification failed"),
+        "{err}"
+    );
+    assert!(
+        err.ends_with("Ralph: Completion detected: <promise>DONE</promise>\n"),
+        "{err}"
+    );
+    assert_eq!(scene.model.requests().len(), 3);
+}
+
+#[test]
 fn a_message_after_the_command_comes_after_the_loop() {
     let scene = PiScene::new(
         "conversations: [{when: 'and now', turns: [{say: later}]}, {times: 1, turns: [{say: more}]}, {turns: [{say: '<promise>DONE</promise>'}, {say: later}]}]",

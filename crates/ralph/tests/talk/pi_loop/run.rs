@@ -1,16 +1,16 @@
 //! `/ralph-run` in a terminal: ralph's own loop above the editor of Pi.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::{os::unix::fs::PermissionsExt as _, path::PathBuf};
 
-use super::{start, wait_until_gone};
+use super::{commit_all, start, use_ralph, wait_until_gone};
 use crate::support::{Scene, ralph};
 
 /// Writes a program `ralph` that is used in place of the real one.
-fn with_ralph(scene: &Scene, script: &str) -> String {
+fn with_ralph(scene: &Scene, script: &str) -> PathBuf {
     scene.write("ralph", &format!("#!/bin/bash\n{script}\n"));
     let program = scene.folder().join("ralph");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    program.to_str().unwrap().to_owned()
+    program
 }
 
 #[test]
@@ -26,7 +26,7 @@ while :; do sleep 0.05; done
 "#,
     );
     let pane = scene.shell();
-    pane.line(&format!("export RALPH_BIN={program}"));
+    use_ralph(&pane, &program);
     start(&pane);
     pane.line("/ralph-run --json");
     pane.wait_to_see("Ralph: /ralph-run takes a task file or folder, not --json");
@@ -61,20 +61,9 @@ fn a_run_of_the_real_ralph_lands_a_task_while_pi_shows_it() {
         "repo/ralph.yaml",
         &format!("agent: 'script:{}'\n", agent.display()),
     );
-    scene.write(
-        "home/.gitconfig",
-        "[user]\n\tname = T\n\temail = t@test.invalid\n",
-    );
-    for args in [
-        &["init", "-qb", "main"][..],
-        &["add", "."],
-        &["commit", "-qm", "s"],
-    ] {
-        assert!(scene.clean("git").args(args).status().unwrap().success());
-    }
+    commit_all(&scene);
     let pane = scene.shell();
-    let program = ralph();
-    pane.line(&format!("export RALPH_BIN={}", program.display()));
+    use_ralph(&pane, &ralph());
     start(&pane);
     pane.line("/ralph-run prd.json");
     pane.wait_to_see("Ralph: The run has ended: all tasks are complete");
