@@ -138,6 +138,53 @@ conversations:
 }
 
 #[test]
+fn a_conversation_that_is_made_shorter_keeps_its_loop() {
+    // With less there is nothing to make shorter.
+    let scenario = r#"
+conversations:
+  - when: Your task is to create a detailed summary
+    turns: [{say: "<summary>We build it.</summary>"}]
+  - turns:
+      - say: I begin.
+      - say: I look around.
+      - say: I build a part.
+      - say: I build another part.
+        hold: {name: begun, at: before_headers}
+      - say: I test it.
+"#;
+    for program in both_pins() {
+        let home = ClaudeHome::new(program, scenario);
+        let mut talk = home.talk("/ralph-loop Build it --max-iterations 5");
+        home.model.wait_until_held("begun", LIMIT);
+        talk.interrupt();
+        talk.result();
+        home.model.release("begun");
+        talk.message("/compact");
+        talk.result();
+        let requests = home.model.requests();
+        let asked = requests.last().unwrap().text();
+        assert!(asked.contains("create a detailed summary"), "{asked}");
+        talk.message("go on");
+        talk.result();
+        let said = talk.end();
+        let expected = [
+            "Ralph iteration 2/5",
+            "Ralph iteration 3/5",
+            "Ralph iteration 4/5",
+            "Ralph iteration 5/5",
+            "Ralph: Max iterations (5) reached",
+        ];
+        assert_eq!(said.notices(), expected, "{said:?}");
+        let row = home.recorded();
+        assert_eq!(
+            (&row["iterations"], &row["reason"]),
+            (&5.into(), &"max_iterations".into()),
+            "{row}"
+        );
+    }
+}
+
+#[test]
 fn a_person_cancels_a_loop_from_any_session_and_hears_when_there_is_none() {
     for program in both_pins() {
         let home = ClaudeHome::new(program, HELD);
