@@ -96,44 +96,52 @@ conversations:
       - say: I look around first.
         tools: [{bash: "echo one > one.txt"}]
       - say: The first part is done.
+      - say: The second part is done.
+        faults: [{status: 529}, {status: 500}]
       - say: "All of it.\n\n<promise>DONE</promise>"
 "#,
     );
     pane.line("/ralph-loop Build it --completion-promise DONE --max-iterations 5");
     pane.wait_for("Ralph iteration 2/5");
+    pane.wait_for("Ralph iteration 3/5");
     pane.wait_for("Ralph: Completion detected: <promise>DONE</promise>");
     wait_for_no_state(&scene, &pane);
+    assert_eq!(recorded(&scene)["iterations"], 3, "failed calls are none");
     let with_tools = model
         .requests()
         .iter()
         .filter(|r| !r.tools().is_empty())
         .count();
-    assert_eq!(with_tools, 3);
+    assert_eq!(with_tools, 6, "two of them failed");
     pane.line("/exit");
     pane.wait_for("ready>");
 }
 
 #[test]
-fn escape_stops_the_agent_and_a_person_cancels_the_loop_or_leaves() {
+fn a_loop_is_ended_by_a_person_or_by_what_claude_code_does_itself() {
     stops_and_cancels(agents::claude());
 }
 
 #[test]
-fn escape_stops_the_agent_and_a_person_cancels_the_loop_or_leaves_in_another_version() {
+fn a_loop_is_ended_by_a_person_or_by_what_claude_code_does_itself_in_another_version() {
     stops_and_cancels(agents::second_claude().0);
 }
 
 fn stops_and_cancels(claude: PathBuf) {
-    let (scene, model, pane) = started_with(
-        claude,
+    let (scene, model) = prepared(
         r#"
 conversations:
   - turns:
       - say: I look around first.
         hold: {name: first, at: after_block}
-      - say: Hello.
+      - say: One.
+      - say: Two.
+      - say: Three.
 "#,
     );
+    let pane = scene.shell();
+    pane.line("export CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=2");
+    start(&pane, &claude, "");
     pane.line("/ralph-loop Build it --max-iterations 5");
     model.wait_until_held("first", LIMIT);
     // Without a word of the agent's, the command would be back in the editor.
@@ -155,6 +163,10 @@ conversations:
     pane.line("/ralph-loop \"Build it --max-iterations 5");
     pane.wait_for("the quote \" is never closed in \"Build");
     assert!(state(&scene).is_none());
+    // The next loop is ended by what Claude Code does itself after so many answers.
+    pane.line("/ralph-loop Build it --max-iterations 5");
+    pane.wait_for("Ralph: loop ended at iteration 3/5: Claude Code ends a turn after 2 answers");
+    wait_for_no_state(&scene, &pane);
 }
 
 #[test]
