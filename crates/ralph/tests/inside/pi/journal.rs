@@ -1,8 +1,26 @@
 //! The package with the real program ralph: what `ralph hook` records and verifies.
 
+use std::time::{Duration, Instant};
+
 use ralph_testkit::agents;
+use serde_json::Value;
 
 use super::PiScene;
+use super::scene::LIMIT;
+
+/// Waits until the one loop has an end in the journal: that comes after the words that a test waits for.
+fn wait_for_end(scene: &PiScene) -> Value {
+    let until = Instant::now() + LIMIT;
+    loop {
+        let listed = scene.ralph(&["loops", "--json"]);
+        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+        if !listed["sessions"][0]["reason"].is_null() {
+            return listed;
+        }
+        assert!(Instant::now() < until, "{listed}");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
 
 #[test]
 fn the_real_ralph_records_a_loop() {
@@ -18,8 +36,7 @@ fn the_real_ralph_records_a_loop() {
         !heard.iter().any(|text| text.contains("ot recorded")),
         "{heard:?}"
     );
-    let listed = scene.ralph(&["loops", "--json"]);
-    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let listed = wait_for_end(&scene);
     let row = &listed["sessions"][0];
     assert_eq!(row["reason"], "promise", "{listed}");
     assert_eq!(row["iterations"], 2, "{listed}");
