@@ -71,6 +71,7 @@ export async function startLoop(pi: ExtensionAPI, ctx: ExtensionCommandContext, 
 	const loop: ActiveLoop = {
 		state,
 		iteration: undefined,
+		concluded: 0,
 		cancelled: false,
 		stop: new AbortController(),
 		notes: [],
@@ -144,10 +145,12 @@ async function beginFresh(ctx: ExtensionCommandContext, loop: ActiveLoop): Promi
 			...(parentSession === undefined ? {} : { parentSession }),
 			withSession: async (fresh) => {
 				memory().switching = false;
-				// Only the context of the new session works from here on.
+				// Only the context of the new session works from here on. A person may have stopped the loop meanwhile.
+				if (await lost(fresh, loop, `Ralph: Cancelled before iteration ${loop.state.iteration}`)) return;
 				loop.state = { ...loop.state, sessionId: fresh.sessionManager.getSessionId() };
 				writeState(fresh.cwd, loop.state);
 				await keepModel(fresh, model, thinking);
+				if (await lost(fresh, loop)) return;
 				loop.iteration = newIteration(loop.state.iteration);
 				showProgress(fresh, loop);
 				const run = fresh.sendMessage(messageOf(loop), { triggerTurn: true }).catch((error) => broken(fresh, loop, error));
@@ -296,8 +299,9 @@ async function concludeSafely(ctx: ExtensionContext, loop: ActiveLoop, run: Runn
 
 /** Counts and records an iteration and decides. Returns true if the next one begins; its number is written then. */
 async function conclude(ctx: ExtensionContext, loop: ActiveLoop, run: RunningIteration, result: IterationResult): Promise<boolean> {
-	const known = current(ctx, loop);
 	loop.iteration = undefined;
+	loop.concluded = run.iteration;
+	const known = current(ctx, loop);
 	const before = known.kind === "loop" ? known.state : loop.state;
 	const state = countResult({ ...before, totals: addCalls(before.totals, run.calls) }, result);
 	loop.state = state;
@@ -342,7 +346,7 @@ type CurrentState = { kind: "loop"; state: LoopState } | { kind: "gone"; reason:
 
 /** Reads the state of the loop of this process, or says why it is no longer that. */
 function current(ctx: ExtensionContext, loop: ActiveLoop): CurrentState {
-	const after = `the loop has stopped after iteration ${loop.state.iteration}`;
+	const after = `the loop has stopped after iteration ${loop.concluded}`;
 	const gone = (message: string, type: MessageType, reason: EndReason = "cancelled"): CurrentState => ({ kind: "gone", reason, message, type });
 	const reading = readState(ctx.cwd);
 	switch (reading.kind) {
@@ -363,11 +367,14 @@ function current(ctx: ExtensionContext, loop: ActiveLoop): CurrentState {
 	}
 }
 
-/** Ends a loop that was cancelled, or whose file is not its own any more. Returns true if it did. */
-async function lost(ctx: ExtensionContext, loop: ActiveLoop): Promise<boolean> {
+/**
+ * Ends a loop that was cancelled, or whose file is not its own any more. Returns true if it did. Where nobody could be
+ * told that it was cancelled, `said` is said now.
+ */
+async function lost(ctx: ExtensionContext, loop: ActiveLoop, said?: string): Promise<boolean> {
 	if (memory().loop !== loop) return true;
 	if (loop.cancelled) {
-		await end(ctx, loop, "cancelled", undefined, "info");
+		await end(ctx, loop, "cancelled", said, "info");
 		return true;
 	}
 	const known = current(ctx, loop);
@@ -398,6 +405,8 @@ export async function cancelLoop(ctx: ExtensionContext, kind: CancelKind): Promi
 	if (!loop) return false;
 	const { iteration } = loop.state;
 	loop.cancelled = true;
+	// Between two sessions no context works. The next one ends the loop, and says so.
+	if (memory().switching) return true;
 	if (current(ctx, loop).kind === "loop") deleteState(ctx.cwd);
 	clearProgress(ctx);
 	const runs = loop.iteration !== undefined && !loop.nextExpected;

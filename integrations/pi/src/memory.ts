@@ -22,6 +22,8 @@ export interface ActiveLoop {
 	/** As last written. */
 	state: LoopState;
 	iteration: RunningIteration | undefined;
+	/** The number of the iteration that was over last; 0 before the first. */
+	concluded: number;
 	/** Set once a person has cancelled: the state file is gone, the iteration may still run. */
 	cancelled: boolean;
 	/** Ends a wait, a verification or a subagent. */

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ralph_testkit::agents;
 use ralph_testkit::model::{Request, Scenario, ScriptedModel};
@@ -58,6 +58,15 @@ impl PiScene {
 
     pub(super) fn state(&self) -> String {
         std::fs::read_to_string(self.state_file()).unwrap()
+    }
+
+    #[track_caller]
+    pub(super) fn wait_for_file(&self, name: &str) {
+        let until = Instant::now() + LIMIT;
+        while !self.path(name).exists() {
+            assert!(Instant::now() < until, "there is no {name}");
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
     }
 
     /// Writes a program `ralph`, which Pi is told of.

@@ -1,7 +1,7 @@
 //! A person stops a loop: at once, after its iteration, by the file, by leaving the session.
 
-use super::PiScene;
 use super::scene::LIMIT;
+use super::{PiRpc, PiScene};
 
 const HELD: &str = r#"
 conversations:
@@ -129,6 +129,55 @@ fn what_a_person_writes_into_the_state_file_holds_from_the_next_iteration_on() {
     let requests = scene.model.requests();
     assert_eq!(requests.len(), 2);
     assert!(requests[1].text().contains("another prompt"));
+}
+
+/// An extension that holds Pi while it ends a session and while it begins the next, as long as a file says so.
+const HOLDS: &str = r#"
+import { existsSync, writeFileSync } from "node:fs";
+export default function (pi) {
+	for (const event of ["session_shutdown", "session_start"]) {
+		pi.on(event, async () => {
+			const file = `${process.env.NOTES}/${event}`;
+			if (!existsSync(file)) return;
+			writeFileSync(`${file}.held`, "");
+			while (existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 10));
+		});
+	}
+}
+"#;
+
+#[test]
+fn a_loop_that_is_stopped_between_two_sessions_begins_no_other_iteration() {
+    for event in ["session_shutdown", "session_start"] {
+        for by in ["command", "file"] {
+            let mut scene = PiScene::new(HELD);
+            let notes = scene.path("").to_str().unwrap().to_owned();
+            scene.set("NOTES", &notes);
+            std::fs::write(scene.path("holds.ts"), HOLDS).unwrap();
+            let holds = scene.path("holds.ts");
+            let args = ["--mode", "rpc", "-e", holds.to_str().unwrap()];
+            let mut pi = PiRpc::start(scene.pi(&args));
+            pi.prompt("/ralph-loop x");
+            scene.model.wait_until_held("first", LIMIT);
+            std::fs::write(scene.path(event), "").unwrap();
+            scene.model.release("first");
+            scene.wait_for_file(&format!("{event}.held"));
+            if by == "command" {
+                pi.prompt("/cancel-ralph");
+            } else {
+                std::fs::remove_file(scene.state_file()).unwrap();
+            }
+            std::fs::remove_file(scene.path(event)).unwrap();
+            pi.wait_to_hear(match by {
+                "command" => "Ralph: Cancelled before iteration 2",
+                _ => "was deleted: the loop has stopped after iteration 1",
+            });
+            pi.prompt("/ralph-status");
+            pi.wait_to_hear("Ralph: No loop is active");
+            assert_eq!(scene.model.requests().len(), 1, "{event} {by}");
+            assert!(!scene.state_file().exists(), "{event} {by}");
+        }
+    }
 }
 
 #[test]
