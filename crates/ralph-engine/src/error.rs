@@ -220,9 +220,9 @@ impl LoopError {
             | Self::MissingProgram { .. }
             | Self::NotAllowed { .. }
             | Self::LeftBranch { .. } => true,
+            Self::Journal(error) => error.is_users(),
             Self::Layer(_)
             | Self::Lock(LockError::Io { .. })
-            | Self::Journal(_)
             | Self::IllegalStep(_)
             | Self::IllegalTransition(_)
             | Self::File { .. }

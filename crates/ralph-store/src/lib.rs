@@ -173,6 +173,22 @@ pub enum JournalError {
 }
 
 impl JournalError {
+    /// Tells if it is for a person to set right, before anything is done.
+    pub fn is_users(&self) -> bool {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Store(error) => error.is_users(),
+            Self::Open { .. }
+            | Self::Newer { .. }
+            | Self::Older { .. }
+            | Self::Backup { .. }
+            | Self::Busy { .. }
+            | Self::Lost { .. }
+            | Self::Query { .. }
+            | Self::Row { .. } => false,
+        }
+    }
+
     /// A way out, where there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

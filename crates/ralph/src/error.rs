@@ -113,7 +113,12 @@ internal!(
 impl From<JournalError> for CommandError {
     fn from(error: JournalError) -> Self {
         let hint = error.hint();
-        Self::internal(error).hint_opt(hint.map(str::to_owned))
+        let kind = if error.is_users() {
+            ErrorKind::User
+        } else {
+            ErrorKind::Internal
+        };
+        Self::new(kind, error).hint_opt(hint.map(str::to_owned))
     }
 }
 

@@ -40,7 +40,9 @@ impl LoopRunner {
             .await?;
         let mut spendings = self.spendings_at(task).await?;
         self.alert(&spendings, task);
-        let team = self.team_spendings(reserve(&costs)).await?;
+        // Of few iterations the most that one has cost is what is known.
+        let most = costs.iter().max().copied().map(Reserve);
+        let team = self.team_spendings(reserve(&costs).or(most)).await?;
         self.alert(&team.told, task);
         spendings.extend(team.own);
         self.costs.nearest = tightest(&spendings);

@@ -59,6 +59,9 @@ pub(crate) struct TeamSpendings {
 const PART: u64 = 10;
 /// Iterations that are asked for at once.
 const AHEAD: u64 = 3;
+/// The part of the rest that is asked for where it is not known what an iteration costs: half of it. What turns out to
+/// be too much is given back.
+const UNKNOWN: u64 = 2;
 
 impl TeamBudgets {
     pub fn new(server: Box<dyn BudgetServer>) -> Self {
@@ -77,7 +80,6 @@ impl TeamBudgets {
         let Some(holder) = journal.budget_holder().await? else {
             return Ok(spendings);
         };
-        let need = need.map_or(Dollars::NOTHING, |Reserve(need)| need);
         let Some(shares) = self.server.budgets(&holder.name, now).await else {
             for kept in &holder.shares {
                 if kept.period == period_of(kept.per, now) {
@@ -93,6 +95,12 @@ impl TeamBudgets {
         };
         for mut share in shares {
             let spent = spent(journal, repository, share.kept.per, now).await?;
+            let need = need.map(|Reserve(need)| need);
+            if let Some(keep) = need.map(|need| spent.plus(comfortable(&share, need)))
+                && share.kept.granted > keep.plus(keep.without(spent))
+            {
+                self.give_back_but(&holder.name, &mut share, keep).await;
+            }
             for more in wanted(&share, spent, need) {
                 if self.server.reserve(&holder.name, &share, more).await {
                     share.kept.granted = share.kept.granted.plus(more);
@@ -125,36 +133,41 @@ impl TeamBudgets {
         let Some(holder) = journal.budget_holder().await? else {
             return Ok(());
         };
-        for mut share in self
-            .server
-            .budgets(&holder.name, now)
-            .await
-            .unwrap_or_default()
-        {
+        let shares = self.server.budgets(&holder.name, now).await;
+        for mut share in shares.unwrap_or_default() {
             let spent = spent(journal, repository, share.kept.per, now).await?;
             let keep = spent.plus(part(share.kept.cap));
             if share.kept.granted > keep {
-                self.server.give_back(&holder.name, &share, keep).await;
-                share.kept.granted = keep;
+                self.give_back_but(&holder.name, &mut share, keep).await;
                 journal.keep_budget_share(&share.kept, now).await?;
             }
         }
         Ok(())
     }
+
+    async fn give_back_but(&mut self, holder: &str, share: &mut TeamShare, keep: Dollars) {
+        self.server.give_back(holder, share, keep).await;
+        share.rest = share.rest.plus(share.kept.granted.without(keep));
+        share.kept.granted = keep;
+    }
 }
 
 /// What to ask for, in this order until something is granted; nothing where enough is granted already.
-fn wanted(share: &TeamShare, spent: Dollars, need: Dollars) -> Vec<Dollars> {
+fn wanted(share: &TeamShare, spent: Dollars, need: Option<Dollars>) -> Vec<Dollars> {
     let held = share.kept.granted;
-    // A budget that was set after something had been spent begins with that.
-    let least = spent.plus(need.max(Dollars::from_millionths(1)));
+    let all = share.rest;
+    // An iteration may cost more than those before it: one that reaches what was granted is stopped. A budget that was
+    // set after something had been spent begins with that.
+    let need_at_most = need.unwrap_or_default().millionths().saturating_mul(3) / 2;
+    let least = spent.plus(Dollars::from_millionths(need_at_most.max(1)));
     if held >= least {
         return Vec::new();
     }
-    let ahead = Dollars::from_millionths(need.millionths().saturating_mul(AHEAD));
-    let comfortable = spent.plus(ahead.max(part(share.kept.cap)));
-    let all = share.rest;
-    let mut amounts: Vec<Dollars> = [comfortable, least]
+    let goal = match need {
+        Some(need) => spent.plus(comfortable(share, need)),
+        None => spent.plus(Dollars::from_millionths(all.millionths() / UNKNOWN)),
+    };
+    let mut amounts: Vec<Dollars> = [goal, least]
         .map(|goal| goal.without(held))
         .into_iter()
         .chain([all])
@@ -162,6 +175,12 @@ fn wanted(share: &TeamShare, spent: Dollars, need: Dollars) -> Vec<Dollars> {
         .collect();
     amounts.dedup();
     amounts
+}
+
+/// What a machine can go on with for a while.
+fn comfortable(share: &TeamShare, need: Dollars) -> Dollars {
+    let ahead = Dollars::from_millionths(need.millionths().saturating_mul(AHEAD));
+    ahead.max(part(share.kept.cap))
 }
 
 fn part(cap: Dollars) -> Dollars {

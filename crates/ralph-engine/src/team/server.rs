@@ -310,43 +310,23 @@ impl From<audit::AuditRow> for AuditEntry {
 impl From<StoreError> for TeamError {
     fn from(error: StoreError) -> Self {
         let hint = error.hint().map(str::to_owned);
-        match error {
-            // They say it all: what the server said beyond that is of no use to a person.
-            StoreError::Url { .. }
-            | StoreError::PasswordInFile { .. }
-            | StoreError::OpenPasswordFile { .. }
-            | StoreError::WeakTls { .. }
-            | StoreError::WrongPassword { .. }
-            | StoreError::NoDatabase { .. }
-            | StoreError::OldServer { .. }
-            | StoreError::NoTenant { .. }
-            | StoreError::NoRight { .. }
-            | StoreError::SchemaAbsent { .. }
-            | StoreError::SchemaOlder { .. }
-            | StoreError::SchemaNewer { .. }
-            | StoreError::Wrong { .. } => Self::Users {
-                line: error.to_string(),
-                hint,
-            },
+        // What the server said beyond these is of no use to a person.
+        let says_all = match &error {
+            StoreError::Silent { .. } | StoreError::DiskFull { .. } => true,
             StoreError::PasswordFile { .. }
             | StoreError::Tls { .. }
-            | StoreError::Refused { .. } => Self::Users {
-                line: in_one_line(&error),
-                hint,
-            },
-            StoreError::Silent { .. } | StoreError::DiskFull { .. } => Self::Server {
-                line: error.to_string(),
-                hint,
-            },
-            StoreError::Unreachable { .. }
-            | StoreError::TooManyConnections { .. }
-            | StoreError::Lost { .. }
-            | StoreError::Conflict { .. }
-            | StoreError::ReadOnly { .. }
-            | StoreError::Query { .. } => Self::Server {
-                line: in_one_line(&error),
-                hint,
-            },
+            | StoreError::Refused { .. } => false,
+            error => error.is_users(),
+        };
+        let line = if says_all {
+            error.to_string()
+        } else {
+            in_one_line(&error)
+        };
+        if error.is_users() {
+            Self::Users { line, hint }
+        } else {
+            Self::Server { line, hint }
         }
     }
 }

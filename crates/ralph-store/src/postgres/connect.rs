@@ -154,6 +154,37 @@ impl StoreError {
         })
     }
 
+    /// True if it is for a person to set right.
+    #[must_use]
+    pub fn is_users(&self) -> bool {
+        match self {
+            Self::Url { .. }
+            | Self::PasswordInFile { .. }
+            | Self::PasswordFile { .. }
+            | Self::OpenPasswordFile { .. }
+            | Self::WeakTls { .. }
+            | Self::Tls { .. }
+            | Self::WrongPassword { .. }
+            | Self::Refused { .. }
+            | Self::NoDatabase { .. }
+            | Self::OldServer { .. }
+            | Self::NoTenant { .. }
+            | Self::NoRight { .. }
+            | Self::SchemaAbsent { .. }
+            | Self::SchemaOlder { .. }
+            | Self::SchemaNewer { .. }
+            | Self::Wrong { .. } => true,
+            Self::Unreachable { .. }
+            | Self::Silent { .. }
+            | Self::TooManyConnections { .. }
+            | Self::DiskFull { .. }
+            | Self::Lost { .. }
+            | Self::Conflict { .. }
+            | Self::ReadOnly { .. }
+            | Self::Query { .. } => false,
+        }
+    }
+
     /// True where the same may go well a moment later, in a new transaction: it did not happen.
     #[must_use]
     pub fn is_conflict(&self) -> bool {

@@ -17,6 +17,7 @@ mod cost;
 mod counting;
 mod crash;
 mod crowd;
+mod direct;
 mod executing;
 mod faults;
 mod folder_follows;

@@ -156,17 +156,20 @@ fn is_denied(spendings: &TeamSpendings, need: u64) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_tenth_is_asked_for_at_once_and_nothing_more_while_it_lasts() {
+async fn half_of_the_rest_is_asked_for_at_first_and_given_back_once_costs_are_known() {
     let mut scene = scene(1_000, 0, 0).await;
     let first = scene.ask(0).await;
     assert_eq!(is_denied(&first, 0), None);
-    assert_eq!(scene.held().granted, 100);
+    assert_eq!(scene.held().granted, 500);
     let second = scene.ask(20).await;
     assert_eq!(is_denied(&second, 20), None);
+    // A tenth is more than three iterations.
+    assert_eq!((scene.held().granted, scene.held().taken), (100, 100));
+    let third = scene.ask(20).await;
     assert_eq!(scene.held().granted, 100, "20 of the 100 are enough");
     // What was granted stops an agent, and not what the team has left.
-    assert_eq!(second.own[0].left(), cents(100));
-    assert_eq!(second.told[0].spent, cents(0));
+    assert_eq!(third.own[0].left(), cents(100));
+    assert_eq!(third.told[0].spent, cents(0));
 }
 
 #[tokio::test]
@@ -193,7 +196,7 @@ async fn where_others_hold_nearly_all_what_is_left_is_asked_for_and_then_denied(
 #[tokio::test]
 async fn without_the_server_a_machine_spends_its_share_and_no_more() {
     let mut scene = scene(1_000, 0, 95).await;
-    scene.ask(0).await;
+    scene.ask(20).await;
     assert_eq!(scene.held().granted, 195);
     scene.server.0.lock().unwrap().is_away = true;
     let asked = scene.ask(50).await;
