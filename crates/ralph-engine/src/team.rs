@@ -15,7 +15,7 @@ mod sync;
 mod syncing;
 mod view;
 
-pub use address::{StoreAddress, UrlPlace};
+pub use address::{StoreAddress, UrlPlace, store_passwords};
 pub use admin::{
     AuditChain, AuditEntry, BudgetStanding, CheckedGroup, GoneTenant, NewTeamBudget, SchemaChange,
     ServerFacts, StoreAdmin, TenantEntry, TenantRows, open_admin,

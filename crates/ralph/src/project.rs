@@ -197,8 +197,8 @@ impl Project {
         environment.hiding(self.environment(self.root()).redaction())
     }
 
-    /// Secrets besides those of the environment: of the webhook, and what the configuration gives to agents by a
-    /// name that says so.
+    /// Secrets besides those of the environment: of the webhook, of the store of a team, and what the configuration
+    /// gives to agents by a name that says so.
     fn configured_secrets(&self) -> Vec<NamedValue> {
         let mut config = self.config().clone();
         let named = config.notify.webhook_token_env.clone();
@@ -213,7 +213,16 @@ impl Project {
         let given = given
             .filter(|(name, _)| is_credential(name))
             .map(|(name, value)| NamedValue::new(name, value));
-        token.into_iter().chain(url).chain(given).collect()
+        let store = store_passwords(&self.surroundings.env);
+        let store = store
+            .into_iter()
+            .map(|password| NamedValue::new("store", password));
+        token
+            .into_iter()
+            .chain(url)
+            .chain(given)
+            .chain(store)
+            .collect()
     }
 
     /// The project's `ralph.yaml` as it is on disk.

@@ -9,15 +9,22 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    io::Read as _,
     path::PathBuf,
 };
 
 use ralph_core::config::{Origin, Resolved, split_password};
 
 use super::TeamError;
+use crate::plain_file;
 
 /// The variable that may hold a URL with its password.
 const STORE_URL: &str = "RALPH_STORE_URL";
+/// The variables that may hold or name a password alone.
+const PASSWORD: &str = "PGPASSWORD";
+const PASSWORD_FILE: &str = "RALPH_STORE_PASSWORD_FILE";
+/// The longest file with a password that is read.
+const MOST_BYTES: u64 = 4096;
 
 /// The place where a URL was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +102,70 @@ impl StoreAddress {
     }
 }
 
+/// The passwords that variables hold or name, so that they can be hidden wherever a text holds one.
+pub fn store_passwords(variables: &[(OsString, OsString)]) -> Vec<String> {
+    let in_url = variable(variables, STORE_URL).and_then(|url| split_password(&url).1);
+    let decoded = in_url.as_deref().and_then(decoded);
+    let in_file = variable(variables, PASSWORD_FILE).and_then(|path| {
+        let mut text = String::new();
+        let file = plain_file::open(path.as_ref()).ok()?;
+        file.take(MOST_BYTES).read_to_string(&mut text).ok()?;
+        Some(text.lines().next()?.to_owned())
+    });
+    let found = [in_url, decoded, variable(variables, PASSWORD), in_file];
+    let found = found.into_iter().flatten();
+    found.filter(|password| !password.is_empty()).collect()
+}
+
+/// A part of a URL with each `%2F` as the character that it stands for.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let code = digit()? * 16 + digit()?;
+        bytes.push(u8::try_from(code).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
 fn variable(variables: &[(OsString, OsString)], name: &str) -> Option<String> {
     let found = variables.iter().find(|(n, _)| n == OsStr::new(name));
     found.and_then(|(_, value)| value.clone().into_string().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_found_wherever_they_may_stand() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "in-file\nnot this\n").unwrap();
+        let path = file.path().to_str().unwrap();
+        let cases: [(&[(&str, &str)], &[&str]); 5] = [
+            (&[], &[]),
+            (
+                &[(STORE_URL, "postgres://ada:a%2Fb@db/ralph")],
+                &["a%2Fb", "a/b"],
+            ),
+            (&[(STORE_URL, "postgres://ada@db/ralph")], &[]),
+            (
+                &[(PASSWORD, "alone"), (PASSWORD_FILE, path)],
+                &["alone", "in-file"],
+            ),
+            (&[(PASSWORD_FILE, "/nothing/there")], &[]),
+        ];
+        for (variables, expected) in cases {
+            let variables: Vec<(OsString, OsString)> = variables
+                .iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect();
+            assert_eq!(store_passwords(&variables), expected, "{variables:?}");
+        }
+    }
 }

@@ -25,5 +25,6 @@ mod support;
 mod sync;
 mod tasks;
 mod team;
+mod team_document;
 mod team_ground;
 mod wrong_input;
