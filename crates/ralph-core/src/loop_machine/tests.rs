@@ -443,6 +443,7 @@ fn alert(scope: Scope) -> Alert {
         },
         spent_usd: Dollars::told(1.0),
         reserve_usd: None,
+        share_of_usd: None,
     }
 }
 
