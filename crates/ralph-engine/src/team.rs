@@ -1,6 +1,6 @@
 //! The store of a team: where it is, what is done with it, and sync beside a loop.
 //!
-//! What a build without the feature `team` has not is refused here, by name. Everything else of ralph knows the types of
+//! A build without the feature `team` refuses here, by name. Everything else of ralph knows the types of
 //! this module alone, and no server.
 
 mod address;
@@ -49,7 +49,7 @@ pub enum TeamError {
     NoServer,
     #[error("no tenant is named")]
     NoTenant,
-    /// What is asked for makes no sense, or a person has to set something right first.
+    /// The request makes no sense, or a person has to set something right first.
     #[error("{line}")]
     Users { line: String, hint: Option<String> },
     /// The server, or the way to it, failed.

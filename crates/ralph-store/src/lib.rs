@@ -47,7 +47,7 @@ pub use sessions::{NewSessionLoop, SessionIteration, SessionLoopRow, SessionStor
 pub use sql::server::{JournalServer, Notice};
 pub use tasks::{Suggestion, TaskStore};
 pub use team::{
-    OrderId, OrderStanding, TeamBudget, TeamCheckpoint, TeamCheckpoints, TeamCostBy, TeamCosts,
+    OrderId, OrderStanding, TeamBudgetRow, TeamCheckpoint, TeamCheckpoints, TeamCostBy, TeamCosts,
     TeamLoop, TeamLoops, TeamMachine, TeamOrder, TeamQuestion, TeamQuestions, TeamSum, TeamSums,
 };
 

@@ -15,7 +15,7 @@ pub struct TeamMachine {
     pub first_seen: Option<Timestamp>,
     /// When it sent something for the last time.
     pub last_seen: Option<Timestamp>,
-    /// How far the clock of the server is ahead of its own.
+    /// The lead of the server's clock over its own.
     pub server_ahead_ms: Option<i64>,
     pub open_loops: u64,
     pub open_questions: u64,
@@ -62,7 +62,7 @@ pub struct TeamLoop {
     pub paused_at: Option<String>,
 }
 
-/// What costs are summed up by.
+/// The thing that costs are summed up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TeamCostBy {
     Machine,
@@ -88,7 +88,7 @@ pub struct TeamSums {
     pub total: TeamSum,
 }
 
-/// What was spent on one thing.
+/// The sum of what was spent on one thing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct TeamSum {
     /// The origin, repository, loop, model or day.
@@ -191,7 +191,7 @@ pub enum OrderId {
     Direct(i64),
 }
 
-/// What became of a command so far.
+/// The way that a command has come so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OrderStanding {
     /// The machine has not asked for it yet.
@@ -203,7 +203,7 @@ pub enum OrderStanding {
 
 /// A budget of the tenant's.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct TeamBudget {
+pub struct TeamBudgetRow {
     /// `day`, `month` or `total`.
     pub per: String,
     pub usd: Dollars,

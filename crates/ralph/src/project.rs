@@ -27,7 +27,10 @@ use ralph_engine::{
         SourceSearch,
     },
     store::{DataDir, Journal, RepositoryId},
-    team::{StoreAddress, SyncPlan, TeamBudgets, journal_on_server, machine_name, open_budgets},
+    team::{
+        StoreAddress, SyncPlan, TeamBudgets, journal_on_server, machine_name, open_budgets,
+        store_passwords,
+    },
 };
 use tokio::signal::unix::{SignalKind, signal};
 

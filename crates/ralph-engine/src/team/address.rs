@@ -142,12 +142,15 @@ fn variable(variables: &[(OsString, OsString)], name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// Variables, and the passwords in them.
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+
     #[test]
     fn passwords_are_found_wherever_they_may_stand() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "in-file\nnot this\n").unwrap();
         let path = file.path().to_str().unwrap();
-        let cases: [(&[(&str, &str)], &[&str]); 5] = [
+        let cases: [Case<'_>; 5] = [
             (&[], &[]),
             (
                 &[(STORE_URL, "postgres://ada:a%2Fb@db/ralph")],

@@ -1,4 +1,4 @@
-//! What the keeper of a team's store does: sets it up, adds tenants and roles, proves its rules, reads its audit trail.
+//! The work of the keeper of a team's store: sets it up, adds tenants and roles, proves its rules, reads its audit trail.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -58,11 +58,11 @@ pub trait StoreAdmin {
         now: Timestamp,
     ) -> Result<Vec<BudgetStanding>, TeamError>;
 
-    /// What `ralph doctor` says of the server.
+    /// Asks for what `ralph doctor` says of the server.
     async fn facts(&mut self, tenant: Option<&str>) -> Result<ServerFacts, TeamError>;
 }
 
-/// What setting up or bringing forward has done.
+/// The result of setting up or bringing forward.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaChange {
     /// The versions that were missing.
@@ -79,7 +79,7 @@ pub struct TenantEntry {
     pub created_at: String,
 }
 
-/// What becomes of the rows of a tenant.
+/// The fate of a tenant's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TenantRows {
     /// It may have none.
@@ -87,7 +87,7 @@ pub enum TenantRows {
     Removed,
 }
 
-/// What went with a tenant.
+/// Things that went with a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GoneTenant {
     pub rows: u64,
@@ -99,10 +99,10 @@ pub struct GoneTenant {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedGroup {
     pub name: String,
-    /// How many hold.
+    /// The number of those that hold.
     pub held: usize,
     pub failures: Vec<String>,
-    /// What could not be proven, and why.
+    /// Those that could not be proven, and why.
     pub unproven: Vec<String>,
 }
 
@@ -125,7 +125,7 @@ pub struct AuditEntry {
     pub received_at: String,
 }
 
-/// What was found of one chain of the audit trail.
+/// One chain of the audit trail, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditChain {
     pub origin: String,
@@ -160,7 +160,7 @@ pub struct BudgetStanding {
     pub taken: Dollars,
 }
 
-/// What is known of a server.
+/// The facts about a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerFacts {
     /// As messages name it.

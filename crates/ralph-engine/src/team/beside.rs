@@ -40,16 +40,16 @@ impl SyncNotice {
 
 /// Sync that runs, or will once the loop has begun.
 pub struct SyncBeside {
-    shared: Arc<Shared>,
+    shared: Arc<SyncShared>,
 }
 
-/// What the loop's thread and that of sync both know.
-struct Shared {
+/// State that the loop's thread and that of sync share.
+struct SyncShared {
     notices: NamedLock<Vec<SyncNotice>>,
     thread: NamedLock<Option<SyncThread>>,
 }
 
-impl Default for Shared {
+impl Default for SyncShared {
     fn default() -> Self {
         Self {
             notices: NamedLock::new("notices of sync", Vec::new()),
@@ -58,7 +58,7 @@ impl Default for Shared {
     }
 }
 
-impl Shared {
+impl SyncShared {
     fn say(&self, notice: SyncNotice) {
         self.notices.lock().push(notice);
     }
@@ -85,7 +85,7 @@ struct SyncThread {
 
 /// Puts sync beside a loop: it starts when the loop has begun.
 pub fn sync_beside(reporter: Box<dyn Reporter>, plan: SyncPlan) -> (Box<dyn Reporter>, SyncBeside) {
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(SyncShared::default());
     let listener = SyncListener {
         shown: reporter,
         plan: Some(plan),
@@ -110,7 +110,7 @@ impl SyncBeside {
 struct SyncListener {
     shown: Box<dyn Reporter>,
     plan: Option<SyncPlan>,
-    shared: Arc<Shared>,
+    shared: Arc<SyncShared>,
 }
 
 impl SyncListener {
@@ -164,7 +164,7 @@ impl Reporter for SyncListener {
     }
 }
 
-fn start(plan: SyncPlan, shared: &Arc<Shared>) {
+fn start(plan: SyncPlan, shared: &Arc<SyncShared>) {
     let (stop, stopping) = watch::channel(false);
     let (done, ended) = oneshot::channel();
     let own = shared.clone();
@@ -191,7 +191,7 @@ fn start(plan: SyncPlan, shared: &Arc<Shared>) {
 }
 
 /// Syncs until it is told to stop, and then once more.
-async fn work(plan: &SyncPlan, shared: &Shared, mut stopping: watch::Receiver<bool>) {
+async fn work(plan: &SyncPlan, shared: &SyncShared, mut stopping: watch::Receiver<bool>) {
     let first = sync_standing(&plan.data_dir, SystemClock.now()).await;
     let mut telling = Telling {
         shared,
@@ -238,7 +238,7 @@ async fn work(plan: &SyncPlan, shared: &Shared, mut stopping: watch::Receiver<bo
     syncing.close().await;
 }
 
-/// What is left to send after a round.
+/// The rest that is to be sent after a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rest {
     Nothing,
@@ -266,7 +266,7 @@ async fn once(syncing: &mut dyn Syncing, telling: &mut Telling<'_>) -> Rest {
 
 /// Says what changes: a failure once, and that it is over.
 struct Telling<'a> {
-    shared: &'a Shared,
+    shared: &'a SyncShared,
     server: String,
     failing: bool,
 }

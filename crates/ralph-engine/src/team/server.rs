@@ -234,7 +234,7 @@ const KINDS: [(&str, &str); 9] = [
     ("function", "functions"),
     ("view", "views"),
 ];
-/// What the rest of the checks is: not what there is, but what it comes to.
+/// The name of all other checks: not of what there is, but of what it comes to.
 const RULES: &str = "what they come to";
 
 /// The checks by kind, in the order of the kinds.

@@ -8,7 +8,7 @@ use ralph_core::{config::SyncPart, secret::Redaction};
 
 use super::{StoreAddress, TeamError};
 
-/// How a data folder is synced.
+/// The settings of the sync of a data folder.
 #[derive(Debug, Clone)]
 pub struct SyncPlan {
     pub data_dir: PathBuf,
@@ -34,7 +34,7 @@ pub trait Syncing {
     async fn close(self: Box<Self>);
 }
 
-/// What a round did.
+/// The result of a round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyncRound {
     /// Rows that were sent, by kind.
@@ -49,13 +49,13 @@ pub struct SyncRound {
     pub waiting: u64,
     pub waiting_seconds: u64,
     pub server_ahead_ms: i64,
-    /// What a person may want to know, one line each.
+    /// Things that a person may want to know, one line each.
     pub findings: Vec<String>,
     /// There is more to send at once.
     pub more: bool,
 }
 
-/// What a round would send.
+/// Rows that a round would send.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WouldSync {
     /// Rows, by kind.
@@ -64,7 +64,7 @@ pub struct WouldSync {
     pub samples: Vec<(String, String)>,
 }
 
-/// How sync stands, by what is known on this machine.
+/// The state of sync, by what is known on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncStanding {
     /// The name of this journal on the server.

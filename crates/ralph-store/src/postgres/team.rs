@@ -14,13 +14,11 @@ use uuid::Uuid;
 
 use super::{Scope, StoreConnection, StoreError, StoreTransaction, StoreUrl, schema, statement};
 use crate::team::{
-    OrderId, OrderStanding, TeamBudget, TeamCheckpoint, TeamCheckpoints, TeamCostBy, TeamCosts,
+    OrderId, OrderStanding, TeamBudgetRow, TeamCheckpoint, TeamCheckpoints, TeamCostBy, TeamCosts,
     TeamLoop, TeamLoops, TeamMachine, TeamOrder, TeamQuestion, TeamQuestions, TeamSum, TeamSums,
 };
 
-type Result<T, E = StoreError> = std::result::Result<T, E>;
-
-/// What every statement here is for.
+/// The purposes of the statements here.
 const READ: &str = "be read";
 const TELL: &str = "take a command";
 
@@ -33,7 +31,7 @@ pub struct TeamReader {
 
 impl TeamReader {
     /// Connects to a store of this schema, and finds the tenant.
-    pub async fn open(url: &StoreUrl, tenant: &str) -> Result<Self> {
+    pub async fn open(url: &StoreUrl, tenant: &str) -> Result<Self, StoreError> {
         let mut connection = StoreConnection::open(url).await?;
         let mut tx = connection.begin(READ, &Scope::default()).await?;
         schema::require(&mut tx).await?;
@@ -42,12 +40,12 @@ impl TeamReader {
         Ok(Self { connection, tenant })
     }
 
-    async fn begin(&mut self, what: &str) -> Result<StoreTransaction<'_>> {
+    async fn begin(&mut self, what: &str) -> Result<StoreTransaction<'_>, StoreError> {
         self.connection.begin(what, &Scope::of(self.tenant)).await
     }
 
     /// The rows of one statement, in a transaction of its own.
-    async fn all<T: DeserializeOwned>(&mut self, asked: Asked) -> Result<Vec<T>> {
+    async fn all<T: DeserializeOwned>(&mut self, asked: Asked) -> Result<Vec<T>, StoreError> {
         let mut tx = self.begin(READ).await?;
         let rows = asked.all(&mut tx, READ).await?;
         tx.commit(READ).await?;
@@ -56,17 +54,17 @@ impl TeamReader {
 
     /// The machines that ever sent something, the one that was heard of last first, with what is open on each and
     /// what it spent since that day; and the journal on the server itself, if there is one.
-    pub async fn machines(&mut self, since: &str) -> Result<Vec<TeamMachine>> {
+    pub async fn machines(&mut self, since: &str) -> Result<Vec<TeamMachine>, StoreError> {
         self.all(machines(since)).await
     }
 
     /// Loops, newest first.
-    pub async fn loops(&mut self, which: &TeamLoops) -> Result<Vec<TeamLoop>> {
+    pub async fn loops(&mut self, which: &TeamLoops) -> Result<Vec<TeamLoop>, StoreError> {
         self.all(loops(which)).await
     }
 
     /// Sums of what was spent, the highest first; days from the newest on.
-    pub async fn costs(&mut self, which: &TeamCosts) -> Result<TeamSums> {
+    pub async fn costs(&mut self, which: &TeamCosts) -> Result<TeamSums, StoreError> {
         let (rows, total) = costs(which);
         let rows = self.all(rows).await?;
         let total: Vec<TeamSum> = self.all(total).await?;
@@ -77,22 +75,32 @@ impl TeamReader {
     }
 
     /// Questions, newest first.
-    pub async fn questions(&mut self, which: &TeamQuestions) -> Result<Vec<TeamQuestion>> {
+    pub async fn questions(
+        &mut self,
+        which: &TeamQuestions,
+    ) -> Result<Vec<TeamQuestion>, StoreError> {
         self.all(questions(which)).await
     }
 
     /// Checkpoints, newest first.
-    pub async fn checkpoints(&mut self, which: &TeamCheckpoints) -> Result<Vec<TeamCheckpoint>> {
+    pub async fn checkpoints(
+        &mut self,
+        which: &TeamCheckpoints,
+    ) -> Result<Vec<TeamCheckpoint>, StoreError> {
         self.all(checkpoints(which)).await
     }
 
     /// The budgets of the tenant, with what machines hold of these periods.
-    pub async fn budgets(&mut self, day: &str, month: &str) -> Result<Vec<TeamBudget>> {
+    pub async fn budgets(
+        &mut self,
+        day: &str,
+        month: &str,
+    ) -> Result<Vec<TeamBudgetRow>, StoreError> {
         self.all(budgets(day, month)).await
     }
 
     /// Puts a command down for the machine that has the loop; for a journal on the server itself, into its queue.
-    pub async fn tell(&mut self, order: &TeamOrder) -> Result<OrderId> {
+    pub async fn tell(&mut self, order: &TeamOrder) -> Result<OrderId, StoreError> {
         let (asked, id) = told(order);
         let mut tx = self.begin(TELL).await?;
         let rows = asked.rows(&mut tx, TELL).await?;
@@ -106,7 +114,7 @@ impl TeamReader {
     }
 
     /// Looks what became of a command.
-    pub async fn standing_of(&mut self, order: &OrderId) -> Result<OrderStanding> {
+    pub async fn standing_of(&mut self, order: &OrderId) -> Result<OrderStanding, StoreError> {
         let found: Vec<StandingRow> = self.all(standing(order)).await?;
         let row = found.into_iter().next();
         let (taken, result) = row.map_or((false, None), |row| (row.taken, row.result));
@@ -124,7 +132,7 @@ impl TeamReader {
     }
 
     /// Ends the connection in order.
-    pub async fn close(self) -> Result<()> {
+    pub async fn close(self) -> Result<(), StoreError> {
         self.connection.close().await
     }
 }
@@ -150,7 +158,11 @@ impl Asked {
         format!("${}", self.values.len())
     }
 
-    async fn rows(self, tx: &mut StoreTransaction<'_>, what: &str) -> Result<Vec<PgRow>> {
+    async fn rows(
+        self,
+        tx: &mut StoreTransaction<'_>,
+        what: &str,
+    ) -> Result<Vec<PgRow>, StoreError> {
         let mut values = PgArguments::default();
         for value in self.values {
             let added = values.add(value);
@@ -165,7 +177,7 @@ impl Asked {
         self,
         tx: &mut StoreTransaction<'_>,
         what: &str,
-    ) -> Result<Vec<T>> {
+    ) -> Result<Vec<T>, StoreError> {
         let rows = self.rows(tx, what).await?;
         let read = rows.iter().map(|row| {
             let text: String = tx.fail(what, row.try_get(0))?;
@@ -407,7 +419,7 @@ fn budgets(day: &str, month: &str) -> Asked {
     asked
 }
 
-/// What is known of a server by asking it.
+/// The facts about a server that it tells itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreFacts {
     pub version: String,
@@ -417,14 +429,16 @@ pub struct StoreFacts {
 }
 
 /// Looks whether a store can be used: its version, its schema, the tenant, and how it is reached.
-pub async fn look(url: &StoreUrl, tenant: Option<&str>) -> Result<StoreFacts> {
+pub async fn look(url: &StoreUrl, tenant: Option<&str>) -> Result<StoreFacts, StoreError> {
     let mut connection = StoreConnection::open(url).await?;
     let mut tx = connection.begin(READ, &Scope::default()).await?;
     schema::require(&mut tx).await?;
-    let mut asked = Asked::default();
-    asked.sql = "SELECT json_build_object('version', current_setting('server_version'),
-           'tls', COALESCE((SELECT ssl FROM pg_catalog.pg_stat_ssl WHERE pid = pg_backend_pid()), false))::text"
-        .to_owned();
+    let asked = Asked {
+        sql: "SELECT json_build_object('version', current_setting('server_version'),
+                'tls', COALESCE((SELECT ssl FROM pg_catalog.pg_stat_ssl WHERE pid = pg_backend_pid()), false))::text"
+            .to_owned(),
+        values: Vec::new(),
+    };
     let found: Vec<FactsRow> = asked.all(&mut tx, READ).await?;
     tx.commit(READ).await?;
     if let Some(name) = tenant {

@@ -62,7 +62,7 @@ struct Keeper {
 impl Keeper {
     fn open(global: &Global, server: &ServerArg) -> Result<Self, CommandError> {
         refuse_unbuilt()?;
-        // Whoever sets a server up has no tenant yet: only a journal needs one.
+        // Before a server is set up there is no tenant: only a journal needs one.
         let no_journal = FlagValue {
             key: "store.mode".to_owned(),
             value: "local".into(),
@@ -96,7 +96,7 @@ impl Keeper {
 const NO_SERVER: &str =
     "name it by `--url postgresql://ROLE@HOST/DATABASE`, or set RALPH_STORE_URL or `store.url`";
 
-/// How to get a build that has the store of a team.
+/// The way to a build that has the store of a team.
 const BUILD_HINT: &str = "build ralph with `--features team`";
 
 /// Refuses commands that this build of ralph has no part for.

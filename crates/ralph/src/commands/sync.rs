@@ -261,7 +261,7 @@ fn sent_rows(rows: Vec<(String, u64)>) -> Vec<SentRows> {
     rows.map(|(kind, rows)| SentRows { kind, rows }).collect()
 }
 
-/// What was synced; the JSON form is a contract (docs/json.md).
+/// The result of sync; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DoneSync {
@@ -387,7 +387,7 @@ impl DoneSync {
     }
 }
 
-/// What would be sent; the JSON form is a contract (docs/json.md).
+/// Rows that would be sent; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WouldSend {

@@ -56,13 +56,13 @@ subcommands! {
         /// List the checkpoints, newest first
         Checkpoints(checkpoints::Args => run; reads),
         /// Answer a question of a loop on any machine
-        Answer(steer::AnswerArgs => answer; writes),
+        Answer(steer::TeamAnswerArgs => answer; writes),
         /// Pause a loop on any machine after its current iteration, or immediately with `--now`
-        Pause(steer::PauseArgs => pause; writes),
+        Pause(steer::TeamPauseArgs => pause; writes),
         /// Resume a paused loop on any machine
-        Resume(steer::ResumeArgs => resume; writes),
+        Resume(steer::TeamResumeArgs => resume; writes),
         /// Send a message to the next agent of a loop on any machine, or to the running one with `--now`
-        Say(steer::SayArgs => say; writes),
+        Say(steer::TeamSayArgs => say; writes),
     }
 }
 
@@ -73,9 +73,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     }
 }
 
-/// What a list shows.
+/// The extent and the form of a list.
 #[derive(Debug, Clone, clap::Args)]
-struct ListArgs {
+struct TeamListArgs {
     /// Only from then on: 2026-01-31, 2026-01-31T12:00:00Z, or 7d, 12h, 30m ago
     #[arg(long, value_name = "WHEN")]
     since: Option<Moment>,

@@ -169,14 +169,16 @@ fn commands_and_flags_in_documents_exist() {
             ));
             continue;
         }
-        let second = words.clone().next().filter(|_| {
-            matches!(
-                command,
-                "tasks" | "config" | "agent" | "prompt" | "notify" | "checkpoint"
-            )
-        });
-        let mut known = help(&[command]);
-        known.push_str(&second.map_or_else(String::new, |second| help(&[command, second])));
+        let mut path = vec![command];
+        let mut known = help(&path);
+        for word in words.clone() {
+            let is_name = word.chars().all(|c| c.is_ascii_lowercase());
+            if !is_name || !has_subcommand(&help(&path), word) {
+                break;
+            }
+            path.push(word);
+            known.push_str(&help(&path));
+        }
         for flag in words.filter(|word| word.starts_with("--")) {
             let flag = flag.split(['=', ']', '|', ',']).next().unwrap_or(flag);
             if !known.contains(flag) {
@@ -185,6 +187,17 @@ fn commands_and_flags_in_documents_exist() {
         }
     }
     assert_none("commands that there are not", &wrong);
+}
+
+/// Tells whether a help text lists a command of this name.
+fn has_subcommand(help: &str, name: &str) -> bool {
+    let listed = help.split_once("\nCommands:\n");
+    let listed = listed.map_or("", |(_, rest)| {
+        rest.split("\n\n").next().unwrap_or_default()
+    });
+    listed
+        .lines()
+        .any(|line| line.split_whitespace().next() == Some(name))
 }
 
 #[test]

@@ -19,9 +19,9 @@ use crate::{
 subcommands! {
     BudgetCommand {
         /// Set what the tenant may spend in a day, a month or in total
-        Set(self::SetArgs => set; writes),
+        Set(self::BudgetSetArgs => set; writes),
         /// List the budgets, with what machines hold of them
-        List(self::ListArgs => list; reads),
+        List(self::BudgetListArgs => list; reads),
     }
 }
 
@@ -35,7 +35,7 @@ enum BudgetPer {
 /// Machines reserve what they spend on the server before they spend it, so that together they can't spend more. The
 /// change is in the audit trail.
 #[derive(Debug, clap::Args)]
-pub(crate) struct SetArgs {
+pub(crate) struct BudgetSetArgs {
     /// Amount in dollars, such as 200 or 12.50
     #[arg(value_name = "USD", value_parser = dollars)]
     usd: Dollars,
@@ -52,7 +52,7 @@ pub(crate) struct SetArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct BudgetListArgs {
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
@@ -74,7 +74,7 @@ fn dollars(text: &str) -> Result<Dollars, String> {
     }
 }
 
-fn set(args: &SetArgs, global: &Global) -> Result<ExitCode, CommandError> {
+fn set(args: &BudgetSetArgs, global: &Global) -> Result<ExitCode, CommandError> {
     let mut keeper = Keeper::open(global, &args.server)?;
     let tenant = keeper.tenant(&args.tenant)?;
     let per = match args.per {
@@ -127,7 +127,7 @@ struct ListedTeamBudget {
     set_at: Timestamp,
 }
 
-fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CommandError> {
+fn list(args: &BudgetListArgs, global: &Global) -> Result<ExitCode, CommandError> {
     let mut keeper = Keeper::open(global, &args.server)?;
     let tenant = keeper.tenant(&args.tenant)?;
     let now = Project::now();

@@ -14,14 +14,14 @@ use crate::{cli::Global, error::CommandError, output, project::block_on};
 subcommands! {
     RoleCommand {
         /// Add a role that machines log in as
-        Add(self::AddArgs => add; writes),
+        Add(self::RoleArgs => add; writes),
     }
 }
 
 /// The role may read and write rows of tenants, and can't change or delete what is only added to. Its password is made
 /// up: 32 random letters and digits.
 #[derive(Debug, clap::Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct RoleArgs {
     /// Name of the role
     name: String,
 
@@ -40,7 +40,7 @@ pub(crate) struct AddArgs {
 /// The longest password that is read.
 const MOST_BYTES: u64 = 1024;
 
-fn add(args: &AddArgs, global: &Global) -> Result<ExitCode, CommandError> {
+fn add(args: &RoleArgs, global: &Global) -> Result<ExitCode, CommandError> {
     let mut keeper = Keeper::open(global, &args.server)?;
     let file = args.password_file.as_ref();
     let file = file.map(|file| keeper.project.surroundings.start.join(file));

@@ -20,16 +20,16 @@ use crate::{
 subcommands! {
     TenantCommand {
         /// Add a tenant
-        Add(self::AddArgs => add; writes),
+        Add(self::TenantAddArgs => add; writes),
         /// List the tenants
-        List(self::ListArgs => list; reads),
+        List(self::TenantListArgs => list; reads),
         /// Remove a tenant
-        Remove(self::RemoveArgs => remove; writes),
+        Remove(self::TenantRemoveArgs => remove; writes),
     }
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct TenantAddArgs {
     /// Name of the tenant: letters, digits, `-`, `_` and `.`
     name: String,
 
@@ -38,7 +38,7 @@ pub(crate) struct AddArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct TenantListArgs {
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
@@ -48,7 +48,7 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct RemoveArgs {
+pub(crate) struct TenantRemoveArgs {
     /// Name of the tenant
     name: String,
 
@@ -60,7 +60,7 @@ pub(crate) struct RemoveArgs {
     server: ServerArg,
 }
 
-fn add(args: &AddArgs, global: &Global) -> Result<ExitCode, CommandError> {
+fn add(args: &TenantAddArgs, global: &Global) -> Result<ExitCode, CommandError> {
     let mut keeper = Keeper::open(global, &args.server)?;
     let made = block_on(async { Ok(keeper.admin.add_tenant(&args.name).await?) })?;
     output::print(&format!("tenant {} is added\n", made.name));
@@ -81,7 +81,7 @@ struct ListedTenant {
     created_at: String,
 }
 
-fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CommandError> {
+fn list(args: &TenantListArgs, global: &Global) -> Result<ExitCode, CommandError> {
     let mut keeper = Keeper::open(global, &args.server)?;
     let found = block_on(async { Ok(keeper.admin.tenants().await?) })?;
     let tenants = found.into_iter().map(|tenant| ListedTenant {
@@ -113,7 +113,7 @@ fn render(listed: &ListedTenants) -> String {
     table.render(output::width())
 }
 
-fn remove(args: &RemoveArgs, global: &Global) -> Result<ExitCode, CommandError> {
+fn remove(args: &TenantRemoveArgs, global: &Global) -> Result<ExitCode, CommandError> {
     let mut keeper = Keeper::open(global, &args.server)?;
     let rows = if args.with_rows {
         TenantRows::Removed

@@ -60,7 +60,7 @@ pub(crate) struct Facts {
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) tree: Tree,
     pub(crate) suggestions: usize,
-    /// How sync with the store of a team stands, where it is on.
+    /// The state of sync with the store of a team, where it is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sync: Option<SyncFacts>,
     pub(crate) warnings: Vec<String>,

@@ -236,7 +236,7 @@ fn last_loop(last: &LoopFacts, now: Timestamp) -> (Tone, String) {
     }
 }
 
-/// What waits for the store of a team, by what is known here.
+/// Says what waits for the store of a team, by what is known here.
 fn sync_line(sync: &SyncFacts, now: Timestamp) -> (Tone, String) {
     let place = format!("{}, tenant {}", sync.server, sync.tenant);
     let last = sync.last_ok_at.map(|at| ago(at, now));

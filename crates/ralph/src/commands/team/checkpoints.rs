@@ -6,7 +6,7 @@ use ralph_core::id::LoopId;
 use ralph_engine::store::{TeamCheckpoint, TeamCheckpoints};
 use serde::Serialize;
 
-use super::{ListArgs, Team, find_loop, machine_of, short_id};
+use super::{Team, TeamListArgs, find_loop, machine_of, short_id};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     of_loop: Option<String>,
 
     #[command(flatten)]
-    list: ListArgs,
+    list: TeamListArgs,
 }
 
 /// The JSON form is a contract (docs/json.md).

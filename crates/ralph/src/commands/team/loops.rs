@@ -11,7 +11,7 @@ use ralph_engine::store::{TeamLoop, TeamLoops};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use super::{ListArgs, Team, machine_of, repository_of, short_id};
+use super::{Team, TeamListArgs, machine_of, repository_of, short_id};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     open: bool,
 
     #[command(flatten)]
-    list: ListArgs,
+    list: TeamListArgs,
 }
 
 /// The JSON form is a contract (docs/json.md).

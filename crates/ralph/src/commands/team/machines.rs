@@ -7,7 +7,7 @@ use ralph_core::{dollars::Dollars, economics::Per};
 use ralph_engine::store::{TeamMachine, first_day};
 use serde::Serialize;
 
-use super::{Team, machine_of};
+use super::{Team, machine_of, short_id};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -101,7 +101,16 @@ fn render(overview: &TeamOverview, now: Timestamp) -> String {
         overview.spent_usd
     );
     let mut table = Table::new(0, 0);
+    let is_repeated = |name: &str| {
+        let named = overview.machines.iter().filter(|other| other.name == name);
+        named.count() > 1
+    };
     for machine in &overview.machines {
+        let origin = if is_repeated(&machine.name) {
+            short_id(&machine.origin)
+        } else {
+            ""
+        };
         let seen = machine.last_seen;
         let seen = seen.map_or_else(String::new, |seen| format!("seen {}", ago(seen, now)));
         let skew = machine.server_ahead_ms.unwrap_or_default();
@@ -114,6 +123,7 @@ fn render(overview: &TeamOverview, now: Timestamp) -> String {
         };
         table.row([
             cell(Tone::Name, &machine.name),
+            cell(Tone::Faint, origin),
             cell(Tone::Faint, seen),
             cell(Tone::Plain, of(machine.open_loops, "loop", "loops")),
             cell(

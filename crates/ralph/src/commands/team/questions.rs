@@ -8,7 +8,7 @@ use ralph_engine::store::{TeamQuestion, TeamQuestions};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use super::{ListArgs, Team, machine_of, repository_of};
+use super::{Team, TeamListArgs, machine_of, repository_of};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     all: bool,
 
     #[command(flatten)]
-    list: ListArgs,
+    list: TeamListArgs,
 }
 
 /// The JSON form is a contract (docs/json.md).

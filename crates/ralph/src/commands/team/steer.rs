@@ -30,7 +30,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("answer").required(true))]
-pub(crate) struct AnswerArgs {
+pub(crate) struct TeamAnswerArgs {
     /// The question: its number, MACHINE/NUMBER, or its task
     question: String,
 
@@ -56,7 +56,7 @@ pub(crate) struct AnswerArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct PauseArgs {
+pub(crate) struct TeamPauseArgs {
     /// The loop: its id, or the beginning of it
     #[arg(value_name = "LOOP")]
     of_loop: String,
@@ -71,7 +71,7 @@ pub(crate) struct PauseArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct ResumeArgs {
+pub(crate) struct TeamResumeArgs {
     /// The loop: its id, or the beginning of it
     #[arg(value_name = "LOOP")]
     of_loop: String,
@@ -82,7 +82,7 @@ pub(crate) struct ResumeArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct SayArgs {
+pub(crate) struct TeamSayArgs {
     /// The loop: its id, or the beginning of it
     #[arg(value_name = "LOOP")]
     of_loop: String,
@@ -99,7 +99,7 @@ pub(crate) struct SayArgs {
     json: bool,
 }
 
-pub(crate) fn answer(args: &AnswerArgs, global: &Global) -> Result<ExitCode, CommandError> {
+pub(crate) fn answer(args: &TeamAnswerArgs, global: &Global) -> Result<ExitCode, CommandError> {
     let answer = match (args.option, &args.text, args.skip) {
         (Some(number), ..) => Answer::Option { number },
         (None, Some(text), _) => Answer::Guidance {
@@ -117,22 +117,22 @@ pub(crate) fn answer(args: &AnswerArgs, global: &Global) -> Result<ExitCode, Com
             answer: answer.clone(),
             amend: None,
         };
-        let target = Target::of_question(row)?;
+        let target = ToldMachine::of_question(row)?;
         tell(&team.project, view, target, &command).await
     })?;
     told.show(args.json)
 }
 
-pub(crate) fn pause(args: &PauseArgs, global: &Global) -> Result<ExitCode, CommandError> {
+pub(crate) fn pause(args: &TeamPauseArgs, global: &Global) -> Result<ExitCode, CommandError> {
     let when = if args.now { When::Now } else { When::InTurn };
     to_loop(global, &args.of_loop, &Command::Pause { when })?.show(args.json)
 }
 
-pub(crate) fn resume(args: &ResumeArgs, global: &Global) -> Result<ExitCode, CommandError> {
+pub(crate) fn resume(args: &TeamResumeArgs, global: &Global) -> Result<ExitCode, CommandError> {
     to_loop(global, &args.of_loop, &Command::Resume)?.show(args.json)
 }
 
-pub(crate) fn say(args: &SayArgs, global: &Global) -> Result<ExitCode, CommandError> {
+pub(crate) fn say(args: &TeamSayArgs, global: &Global) -> Result<ExitCode, CommandError> {
     let command = Command::Say {
         text: words("what is to be said", &args.text)?,
         when: if args.now { When::Now } else { When::InTurn },
@@ -143,7 +143,7 @@ pub(crate) fn say(args: &SayArgs, global: &Global) -> Result<ExitCode, CommandEr
 fn to_loop(global: &Global, id: &str, command: &Command) -> Result<ToldLoop, CommandError> {
     let team = Team::open(global)?;
     team.ask(async |view| {
-        let target = Target::of_loop(find_loop(view, id).await?)?;
+        let target = ToldMachine::of_loop(find_loop(view, id).await?)?;
         tell(&team.project, view, target, command).await
     })
 }
@@ -201,7 +201,7 @@ async fn find_question(view: &mut dyn TeamView, named: &str) -> Result<TeamQuest
 }
 
 /// The machine and the working tree that a command is for.
-struct Target {
+struct ToldMachine {
     origin: String,
     machine: String,
     last_seen: Option<Timestamp>,
@@ -212,7 +212,7 @@ struct Target {
     subject: String,
 }
 
-impl Target {
+impl ToldMachine {
     fn of_loop(row: TeamLoop) -> Result<Self, CommandError> {
         let id = short_id(row.id.as_str()).to_owned();
         if row.ended_at.is_some() {
@@ -256,7 +256,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 async fn tell(
     project: &Project,
     view: &mut dyn TeamView,
-    target: Target,
+    target: ToldMachine,
     command: &Command,
 ) -> Result<ToldLoop, CommandError> {
     let command = output::without_secrets_in(command.clone());
@@ -314,7 +314,7 @@ async fn tell(
     })
 }
 
-/// What became of a command; the JSON form is a contract (docs/json.md).
+/// The result of a command; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToldLoop {
