@@ -142,8 +142,6 @@ pub struct LoopRunner {
     /// Decides what is done between two iterations.
     machine: Loop,
     costs: CostWatch,
-    /// The budgets of a team, where there is one.
-    team: Option<TeamBudgets>,
     runtime: AgentRuntime,
     control: ControlChannel,
     output: LoopOutput,
@@ -258,8 +256,10 @@ impl LoopOutput {
 }
 
 /// Facts about costs beside what is spent.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct CostWatch {
+    /// The budgets of a team, where there is one.
+    team: Option<TeamBudgets>,
     /// The budget that is used up first, as it stood before the last iteration.
     nearest: Option<CostLimit>,
     /// Models of which it was said that they have no price.
@@ -268,6 +268,15 @@ struct CostWatch {
     /// The cost of the iterations that ended in this process.
     known: KnownCost,
     alerted: Vec<budget::ToldAlert>,
+}
+
+impl CostWatch {
+    fn of(team: Option<TeamBudgets>) -> Self {
+        Self {
+            team,
+            ..Self::default()
+        }
+    }
 }
 
 /// The end of a loop.

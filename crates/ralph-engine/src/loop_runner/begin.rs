@@ -321,7 +321,6 @@ impl LoopRunner {
                 counts_tasks: counts_tasks(mode),
                 config,
             },
-            team: setup.team,
             runtime: AgentRuntime {
                 pool: AgentPool::new(setup.agent, setup.fallback),
                 containment: setup.detection.containment,
@@ -353,7 +352,7 @@ impl LoopRunner {
                 stop: setup.stop,
             },
             output: LoopOutput::new(setup.reporter, setup.clock, redaction),
-            costs: CostWatch::default(),
+            costs: CostWatch::of(setup.team),
             began: setup.began,
             earlier_time: Duration::ZERO,
             marked: None,

@@ -31,7 +31,7 @@ pub(super) enum BudgetDecision {
 impl LoopRunner {
     /// Asks all budgets whether an iteration at this task may be begun, and waits where they want that.
     pub(super) async fn ask_budgets(&mut self, task: &TaskId) -> Result<BudgetDecision, LoopError> {
-        if self.settings.config.budgets.is_empty() && self.team.is_none() {
+        if self.settings.config.budgets.is_empty() && self.costs.team.is_none() {
             return Ok(BudgetDecision::Yes);
         }
         let costs = self
@@ -93,7 +93,7 @@ impl LoopRunner {
     /// Asks the server of a team for what the next iteration may cost.
     async fn team_spendings(&mut self, need: Option<Reserve>) -> Result<TeamSpendings, LoopError> {
         let now = self.output.clock.now();
-        Ok(match &mut self.team {
+        Ok(match &mut self.costs.team {
             Some(team) => {
                 let repository = &self.place.repository;
                 team.ask(&mut *self.journal, repository, need, now).await?
@@ -105,7 +105,7 @@ impl LoopRunner {
     /// Lets other machines have what this one was granted and has not spent. What can't be given back stays granted.
     pub(super) async fn give_back_budget(&mut self) {
         let now = self.output.clock.now();
-        if let Some(team) = &mut self.team {
+        if let Some(team) = &mut self.costs.team {
             let repository = &self.place.repository;
             let _ = team.give_back(&mut *self.journal, repository, now).await;
         }
