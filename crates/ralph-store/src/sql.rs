@@ -26,7 +26,7 @@ use sqlx::{Connection as _, Sqlite, Transaction};
 pub(crate) use loops::NEWEST_OPEN;
 
 #[cfg(feature = "postgres")]
-use server::{Retries, Server, ServerTransaction};
+use server::{Retries, ServerDatabase, ServerTransaction};
 use statement::{Connection, FromColumns, Statement, failed, sql};
 
 use crate::{
@@ -44,7 +44,7 @@ pub(crate) struct SqlJournal {
 enum Database {
     Sqlite(SqliteFile),
     #[cfg(feature = "postgres")]
-    Postgres(Box<Server>),
+    Postgres(Box<ServerDatabase>),
 }
 
 /// Runs a block as one transaction that writes, and gives its result once it is committed. The block runs again where
@@ -87,7 +87,7 @@ impl SqlJournal {
     }
 
     #[cfg(feature = "postgres")]
-    pub(crate) fn on_server(server: Server) -> Self {
+    pub(crate) fn on_server(server: ServerDatabase) -> Self {
         Self {
             database: Database::Postgres(Box::new(server)),
         }

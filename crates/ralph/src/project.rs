@@ -493,7 +493,7 @@ impl Project {
         )?)
     }
 
-    /// How the journal is synced with the store of a team; `None` where it is not.
+    /// The plan of sync with the store of a team; `None` where there is none.
     pub(crate) fn sync_plan(&self) -> Result<Option<SyncPlan>, CommandError> {
         let store = &self.config().store;
         let tenant = match (store.mode(), &store.tenant) {

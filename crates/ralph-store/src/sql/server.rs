@@ -66,7 +66,7 @@ impl JournalServer {
         schema::require(&mut tx).await?;
         tx.commit(what).await?;
         let tenant = connection.tenant(&self.tenant).await?;
-        let server = Server {
+        let server = ServerDatabase {
             peer: connection.peer().clone(),
             url: self.url.clone(),
             settings: Scope::journal(tenant).begin(),
@@ -89,7 +89,7 @@ impl std::fmt::Debug for JournalServer {
 }
 
 /// The server that a journal is on.
-pub(crate) struct Server {
+pub(crate) struct ServerDatabase {
     url: StoreUrl,
     peer: Peer,
     /// What begins each transaction.
@@ -107,7 +107,7 @@ pub(crate) struct Retries {
     told: bool,
 }
 
-impl Server {
+impl ServerDatabase {
     async fn connected(&mut self) -> Result<&mut PgConnection, StoreError> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
@@ -293,7 +293,7 @@ async fn status_of(db: &mut PgConnection, number: &str) -> Result<Status, sqlx::
 /// A transaction on a server. Its connection is given up where it is dropped without an end, and with it the
 /// transaction.
 pub(super) struct ServerTransaction<'s> {
-    server: &'s mut Server,
+    server: &'s mut ServerDatabase,
     number: String,
     ended: bool,
 }

@@ -250,14 +250,11 @@ pub(crate) enum DatabaseRow {
 }
 
 impl DatabaseRow {
-    fn value<T>(&self, at: usize) -> Result<T>
-    where
-        T: for<'a> sqlx::Decode<'a, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite> + OfPostgres,
-    {
+    fn value<T: RawValue>(&self, at: usize) -> Result<T> {
         let value = match self {
-            Self::Sqlite(row) => row.try_get(at),
+            Self::Sqlite(row) => T::of_sqlite(row, at),
             #[cfg(feature = "postgres")]
-            Self::Postgres(row) => row.try_get(at),
+            Self::Postgres(row) => T::of_postgres(row, at),
         };
         value.map_err(failed("read a row"))
     }
@@ -272,18 +269,29 @@ impl DatabaseRow {
     }
 }
 
-/// What PostgreSQL can give, too.
-#[cfg(feature = "postgres")]
-pub(crate) trait OfPostgres:
-    for<'a> sqlx::Decode<'a, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>
-{
+/// A type that both databases give as it is.
+trait RawValue: Sized {
+    fn of_sqlite(row: &SqliteRow, at: usize) -> Result<Self, sqlx::Error>;
+    #[cfg(feature = "postgres")]
+    fn of_postgres(row: &PgRow, at: usize) -> Result<Self, sqlx::Error>;
 }
-#[cfg(feature = "postgres")]
-impl<T: for<'a> sqlx::Decode<'a, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>> OfPostgres for T {}
-#[cfg(not(feature = "postgres"))]
-pub(crate) trait OfPostgres {}
-#[cfg(not(feature = "postgres"))]
-impl<T> OfPostgres for T {}
+
+macro_rules! raw {
+    ($($type:ty),+) => {
+        $(impl RawValue for $type {
+            fn of_sqlite(row: &SqliteRow, at: usize) -> Result<Self, sqlx::Error> {
+                row.try_get(at)
+            }
+
+            #[cfg(feature = "postgres")]
+            fn of_postgres(row: &PgRow, at: usize) -> Result<Self, sqlx::Error> {
+                row.try_get(at)
+            }
+        })+
+    };
+}
+
+raw! { String, i64, bool }
 
 /// The columns of a row that are not read yet.
 pub(crate) struct Columns<'r> {
@@ -297,10 +305,7 @@ impl Columns<'_> {
         T::from_columns(self)
     }
 
-    fn value<T>(&mut self) -> Result<T>
-    where
-        T: for<'a> sqlx::Decode<'a, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite> + OfPostgres,
-    {
+    fn value<T: RawValue>(&mut self) -> Result<T> {
         self.next += 1;
         self.row.value(self.next - 1)
     }
