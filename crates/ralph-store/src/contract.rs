@@ -14,6 +14,7 @@ pub(super) mod iterations;
 pub(super) mod loops;
 pub(super) mod notes;
 pub(super) mod repositories;
+pub(super) mod rewrites;
 pub(super) mod sessions;
 pub(super) mod tasks;
 
@@ -37,6 +38,7 @@ macro_rules! journal_contract {
             commands: commands_wait_in_their_order_over_a_restart_until_they_are_ended, a_command_that_is_ended_twice_has_its_effects_once, guidance_for_the_next_prompt_belongs_to_its_task_from_then_on, guidance_can_be_kept_without_a_command, a_question_and_its_answer_are_kept;
             checkpoints: each_loop_has_a_chain_of_its_own, those_of_one_iteration_are_found_newest_first, one_is_found_by_the_beginning_or_the_end_of_its_id, the_end_of_a_loop_and_its_checkpoint_are_one_write, a_phase_is_kept_where_it_is_another_one_only, many_who_write_at_once_make_one_chain;
             costs: each_call_comes_back_as_it_was_written, grouped_by_anything_the_sums_are_those_of_all_calls, rows_have_their_names_and_the_dearest_comes_first, spending_is_known_for_every_scope_and_time, the_past_is_known_for_reserves_and_forecasts, since_any_day_the_dearest_come_first_with_what_they_cost_from_then_on, work_outside_of_loops_counts_for_the_repository_and_for_all_and_keeps_its_calls;
+            rewrites: a_rewrite_without_an_end_is_found_and_its_end_opens_its_tasks_again;
             sessions: a_loop_in_a_session_counts_each_iteration_once_and_adds_to_what_was_spent, a_loop_in_a_session_ends_once_and_sessions_are_listed_newest_first;
         }
     };

@@ -2,16 +2,17 @@
 //!
 //! Looks at texts alone. What can't be said in both is left to the statement's own place.
 
-/// Gives each `?` the number of its value behind `mark`, and moves those that have one on by `before`. No text has
-/// one in quotes.
-pub(super) fn number_values(sql: &str, mark: char, before: usize) -> String {
+/// Gives each `?` the number of its value, as `$1`, and moves those that have one on by `before`. No text has one in
+/// quotes. Not `?1`: of several statements in a row each has only some of the values, and those in between would be
+/// bound too.
+pub(super) fn number_values(sql: &str, before: usize) -> String {
     let mut parts = sql.split('?');
     let mut numbered = parts.next().unwrap_or_default().to_owned();
     for (at, part) in parts.enumerate() {
         let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
         let own = part[..part.len() - rest.len()].parse();
         let number = before + own.unwrap_or(at + 1);
-        numbered.push_str(&format!("{mark}{number}{rest}"));
+        numbered.push_str(&format!("${number}{rest}"));
     }
     numbered
 }
@@ -46,7 +47,7 @@ fn call(sql: &str, function: &str, by: impl Fn(&str) -> String) -> String {
 /// an element of an array is a row with `key` and `value`, as `json_each` has it.
 #[cfg(feature = "postgres")]
 pub(super) fn postgres(sql: &str) -> String {
-    let sql = number_values(sql, '$', 0);
+    let sql = number_values(sql, 0);
     let sql = without_indexes(&sql);
     let sql = sql.replace("ON CONFLICT (", "ON CONFLICT (tenant, origin, ");
     let sql = json_paths(&sql);

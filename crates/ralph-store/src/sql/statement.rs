@@ -84,7 +84,7 @@ impl Statement {
             if !sql.is_empty() {
                 sql.push_str("; ");
             }
-            sql.push_str(&dialect::number_values(&part.sql, '?', values.len()));
+            sql.push_str(&dialect::number_values(&part.sql, values.len()));
             values.extend(part.values.iter().cloned());
         }
         (sql, values)
@@ -465,7 +465,7 @@ mod tests {
         let (text, values) = all.in_a_row();
         assert_eq!(
             text,
-            "INSERT INTO a VALUES (?1, ?2); UPDATE b SET c = ?4 WHERE d = ?3; DELETE FROM e WHERE f = ?5"
+            "INSERT INTO a VALUES ($1, $2); UPDATE b SET c = $4 WHERE d = $3; DELETE FROM e WHERE f = $5"
         );
         assert_eq!(values.len(), 5);
     }
