@@ -1,0 +1,9 @@
+//! Browser QA: flows of a user run in a real browser against the application under test, and pictures of its pages
+//! compared with those that a person approved.
+//!
+//! Must not judge tasks, know of loops or print: what it finds is data, and `ralph qa run` is a verify command like
+//! any other.
+
+pub mod config;
+pub mod flow;
+pub mod result;
