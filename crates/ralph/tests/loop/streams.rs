@@ -108,16 +108,21 @@ fn memory_does_not_grow_with_the_number_of_events_of_codex() {
 
 #[test]
 fn a_line_of_20_mb_does_not_stop_the_run() {
-    let project = claude(json!([
-        {"do": "hugeLine", "bytes": 20_000_000},
-        {"do": "write", "path": "A.txt", "text": "x"},
-        {"do": "say", "text": "Task A complete"},
-    ]));
-    let mut live = project.start(&[]);
-    live.wait_for("landed");
-    let peak = live.kilobytes("VmHWM");
-    live.wait().expect(0);
-    assert!(peak <= 64 * 1024, "{peak} kB");
+    let peak = |bytes: u64| {
+        let project = claude(json!([
+            {"do": "hugeLine", "bytes": bytes},
+            {"do": "write", "path": "A.txt", "text": "x"},
+            {"do": "say", "text": "Task A complete"},
+        ]));
+        let mut live = project.start(&[]);
+        live.wait_for("landed");
+        let peak = live.kilobytes("VmHWM");
+        live.wait().expect(0);
+        peak
+    };
+    // What ralph needs in any case grows with the program; the line itself must not be held.
+    let (short, long) = (peak(20_000), peak(20_000_000));
+    assert!(long < short + 16 * 1024, "{short} kB, {long} kB");
 }
 
 #[test]

@@ -561,8 +561,8 @@ proptest! {
         }
         prop_assert_eq!(forward.len(), text.len());
         let changed = forward.bytes().zip(text.bytes()).filter(|(a, b)| a != b).count();
-        let boxes = document.tasks.len() + text.matches("[ ]").count();
-        prop_assert!(changed <= boxes);
+        let boxes = text.matches("[ ]").count() + text.matches("[~]").count();
+        prop_assert!(changed <= document.tasks.len() + boxes);
     }
 
     #[test]
