@@ -15,6 +15,7 @@ mod layer;
 mod node;
 mod notify;
 mod pi;
+mod qa;
 mod resolve;
 mod sandbox;
 mod schema;
@@ -35,6 +36,9 @@ pub use layer::{
 };
 pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};
+pub use qa::{
+    HostName, PageSize, PageUrl, PixelShare, QaConfig, QaServer, ServerPort, ServerReady, TimeText,
+};
 pub use resolve::{Note, Resolved, may_set_key, resolve};
 pub use sandbox::{AgentNetwork, SandboxMode, VerifyNetwork};
 pub use schema::{KeyPath, did_you_mean, schema};
@@ -109,6 +113,8 @@ pub struct Config {
     pub logs: LogsConfig,
     /// Where the journal is kept, and what a team sees of it.
     pub store: StoreConfig,
+    /// How flows run in a browser: `ralph qa`.
+    pub qa: QaConfig,
 }
 
 impl Config {

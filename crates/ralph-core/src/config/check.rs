@@ -220,18 +220,19 @@ fn choice(
 }
 
 fn fits_type(schema: &Value, node: &ConfigNode) -> bool {
-    let name = match &node.kind {
-        ConfigNodeKind::Null => "null",
-        ConfigNodeKind::Bool(_) => "boolean",
-        ConfigNodeKind::Number(n) if n.is_f64() => "number",
-        ConfigNodeKind::Number(_) => {
-            return schema::has_type(schema, "integer") || schema::has_type(schema, "number");
-        }
-        ConfigNodeKind::Text(_) => "string",
-        ConfigNodeKind::List(_) => "array",
-        ConfigNodeKind::Map(_) => "object",
+    if let Some(branches) = schema::branches(schema) {
+        return branches.iter().any(|branch| fits_type(branch, node));
+    }
+    let names: &[&str] = match &node.kind {
+        ConfigNodeKind::Null => &["null"],
+        ConfigNodeKind::Bool(_) => &["boolean"],
+        ConfigNodeKind::Number(n) if n.is_f64() => &["number"],
+        ConfigNodeKind::Number(_) => &["integer", "number"],
+        ConfigNodeKind::Text(_) => &["string"],
+        ConfigNodeKind::List(_) => &["array"],
+        ConfigNodeKind::Map(_) => &["object"],
     };
-    schema::has_type(schema, name)
+    names.iter().any(|name| schema::has_type(schema, name))
 }
 
 fn in_bounds(schema: &Value, node: &ConfigNode) -> bool {
@@ -259,12 +260,9 @@ fn meaning(key: &KeyPath, value: &Value) -> Option<String> {
         Err(error) => Some(error.to_string()),
         Ok(config) => {
             let verification = &config.verification;
-            let mut commands = verification.commands.iter().chain(&verification.format);
-            let blank = commands.any(|command| match command {
-                VerifyCommand::Argv(words) => words.first().is_none_or(|w| w.trim().is_empty()),
-                VerifyCommand::Shell(line) => line.trim().is_empty(),
-            });
-            if blank {
+            let commands = verification.commands.iter().chain(&verification.format);
+            let mut commands = commands.chain(&config.qa.server.command);
+            if commands.any(is_blank) {
                 return Some("expected commands, found an empty one".to_owned());
             }
             let paths = [
@@ -282,6 +280,13 @@ fn meaning(key: &KeyPath, value: &Value) -> Option<String> {
                 nameless.display()
             ))
         }
+    }
+}
+
+fn is_blank(command: &VerifyCommand) -> bool {
+    match command {
+        VerifyCommand::Argv(words) => words.first().is_none_or(|w| w.trim().is_empty()),
+        VerifyCommand::Shell(line) => line.trim().is_empty(),
     }
 }
 

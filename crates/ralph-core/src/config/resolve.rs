@@ -242,9 +242,11 @@ const PLAIN: [(&str, &str); 2] = [
 ];
 
 /// Names that ralph gives another meaning to, or sets itself for the programs that it starts.
-const RESERVED: [&str; 15] = [
+const RESERVED: [&str; 17] = [
     "RALPH_DATA_DIR",
     "RALPH_RUN_DATA",
+    "RALPH_RUN_QA",
+    "RALPH_RUN_QA_JOINS",
     "RALPH_LOG",
     "RALPH_LOG_FORMAT",
     "RALPH_CONFIG",

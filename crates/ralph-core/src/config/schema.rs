@@ -115,7 +115,11 @@ pub(super) fn expected(schema: &Value) -> String {
         let items = schema.get("items").map_or("values".into(), expected_items);
         format!("a list of {items}")
     } else if has_type(schema, "object") {
-        "a map".to_owned()
+        let required = schema.get("required").and_then(Value::as_array);
+        match required.and_then(|names| names.first()?.as_str()) {
+            Some(name) => format!("a map with `{name}`"),
+            None => "a map".to_owned(),
+        }
     } else if has_type(schema, "string") {
         "a text".to_owned()
     } else {
@@ -202,9 +206,13 @@ impl KeyPath {
     pub(super) fn is_secret(&self) -> bool {
         let is_env_of_section = self.names().nth(1) == Some("env");
         is_env_of_section
-            || ["limits.fallback_agent.env", "notify.webhook"]
-                .iter()
-                .any(|parent| self.is_within(&Self::dotted(parent)))
+            || [
+                "limits.fallback_agent.env",
+                "notify.webhook",
+                "qa.server.env",
+            ]
+            .iter()
+            .any(|parent| self.is_within(&Self::dotted(parent)))
     }
 
     /// Returns true if this path is `parent` or lies below it.
@@ -288,7 +296,7 @@ const ALIKE: f64 = 0.65;
 /// The likeness: how alike a section must be before the keys below it need not be asked.
 const SURE: f64 = 0.75;
 /// Defines what a name loses by standing in another section.
-const ELSEWHERE: f64 = 0.05;
+const ELSEWHERE: f64 = 0.25;
 
 /// The key that an unknown one most likely stands for, wherever it is nested.
 ///

@@ -139,6 +139,13 @@ fn the_defaults_are_those_of_the_design() {
                 "mode": null, "url": null, "tenant": null,
                 "include": ["records", "costs", "checkpoints", "questions"],
             },
+            "qa": {
+                "flows": ".ralph/flows", "browser": null, "url": null, "viewport": "1280x720", "timeout": "10s",
+                "jobs": null, "threshold": 0.0, "hosts": [],
+                "server": {
+                    "command": null, "ready": "port", "timeout": "1m", "port": "auto", "env": {},
+                },
+            },
         })
     );
 }
@@ -270,8 +277,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 141);
-    assert_eq!(names.len(), 141);
+    assert_eq!(unique.len(), 154);
+    assert_eq!(names.len(), 154);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

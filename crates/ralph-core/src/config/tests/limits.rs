@@ -24,7 +24,7 @@ fn a_usage_limit_is_waited_for_six_hours_unless_said_otherwise() {
 fn a_fallback_without_an_agent_to_go_on_with_is_refused_where_it_is_asked_for() {
     assert_snapshot!(mistakes("limits:\n  on_usage_limit: fallback\n"), @"ralph.yaml:2:1: `limits.on_usage_limit`: there is no agent to go on with: set `limits.fallback_agent` or `limits.fallback_model`");
     assert_snapshot!(mistakes("limits:\n  on_usage_limit: wiat\n"), @"ralph.yaml:2:19: `limits.on_usage_limit`: expected one of `wait`, `stop`, `fallback`, found the text `wiat`; did you mean `wait`?");
-    assert_snapshot!(mistakes("limits:\n  fallback_agent: 5\n"), @"ralph.yaml:2:19: `limits.fallback_agent`: expected a text that is not empty or a map or nothing, found 5; put it in quotes");
+    assert_snapshot!(mistakes("limits:\n  fallback_agent: 5\n"), @"ralph.yaml:2:19: `limits.fallback_agent`: expected a text that is not empty or a map with `name` or nothing, found 5; put it in quotes");
     assert_snapshot!(mistakes("limits:\n  fallback_agent: {name: x, dialect: pi}\n"), @"ralph.yaml:2:19: `limits.fallback_agent`: the key `command` is missing");
 }
 

@@ -30,7 +30,7 @@ fn a_wrong_type_says_what_was_expected_and_found() {
     assert_snapshot!(mistakes("verification:\n  commands:\n"), @"ralph.yaml:2:11: `verification.commands`: expected a list of commands, each a list of words or a line for the shell, found nothing; leave the key out for its default");
     assert_snapshot!(mistakes("verification:\n  commands:\n    - [npm, test]\n    - [sleep, 5]\n"), @"ralph.yaml:4:15: `verification.commands[1][1]`: expected a text, found 5; put it in quotes");
     assert_snapshot!(mistakes("verification:\n  commands: npm test\n"), @r#"ralph.yaml:2:13: `verification.commands`: expected a list of commands, each a list of words or a line for the shell, found the text `npm test`; write ["npm test"]"#);
-    assert_snapshot!(mistakes("verification:\n  commands: [5]\n"), @"ralph.yaml:2:14: `verification.commands[0]`: expected a list of texts or a text, found 5");
+    assert_snapshot!(mistakes("verification:\n  commands: [5]\n"), @"ralph.yaml:2:14: `verification.commands[0]`: expected a list of texts or a text or a map with `qa`, found 5");
     assert_snapshot!(mistakes("claude:\n  command: claude --debug\n"), @r#"ralph.yaml:2:12: `claude.command`: expected a list of texts that is not empty, found the text `claude --debug`; write ["claude","--debug"]"#);
     assert_snapshot!(mistakes("claude:\n  model: 4\n"), @"ralph.yaml:2:10: `claude.model`: expected a text that is not empty or nothing, found 4; put it in quotes");
     assert_snapshot!(mistakes("claude:\n  env: [a]\n"), @"ralph.yaml:2:8: `claude.env`: expected a map, found a list");
@@ -61,7 +61,7 @@ fn a_value_without_meaning_is_refused() {
     assert_snapshot!(mistakes("agent: Gemini 3\n"), @"ralph.yaml:1:8: `agent`: unknown agent `Gemini 3`; expected a name such as `claude` or `pi`, `script:FILE` or `command:PROGRAM`");
     assert_snapshot!(mistakes("agent: {name: mine, dialect: codex}\n"), @"ralph.yaml:1:8: `agent`: the key `command` is missing");
     assert_snapshot!(mistakes("agent: {name: mine, command: [x], dialect: codex, modle: y}\n"), @"ralph.yaml:1:51: unknown key `agent.modle`; did you mean `agent.model`?");
-    assert_snapshot!(mistakes("agent: [claude]\n"), @"ralph.yaml:1:8: `agent`: expected a text or a map, found a list");
+    assert_snapshot!(mistakes("agent: [claude]\n"), @"ralph.yaml:1:8: `agent`: expected a text or a map with `name`, found a list");
     assert_snapshot!(mistakes("agent: script\n"), @"ralph.yaml:1:8: `agent`: a scripted agent needs its file: `script:FILE`");
     assert_snapshot!(mistakes("agent: 'command: '\n"), @"ralph.yaml:1:8: `agent`: a command agent needs its program: `command:PROGRAM`");
     assert_snapshot!(mistakes("claude:\n  command: []\n"), @"ralph.yaml:2:12: `claude.command`: expected a list of texts that is not empty, found an empty list");

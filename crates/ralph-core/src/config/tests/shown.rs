@@ -199,6 +199,21 @@ fn every_value_is_shown_with_its_origin() {
       url: null  # default
       tenant: null  # default
       include: ["records", "costs", "checkpoints", "questions"]  # default
+    qa:
+      flows: .ralph/flows  # default
+      browser: null  # default
+      url: null  # default
+      viewport: "1280x720"  # default
+      timeout: "10s"  # default
+      jobs: null  # default
+      threshold: 0.0  # default
+      hosts: []  # default
+      server:
+        command: null  # default
+        ready: port  # default
+        timeout: "1m"  # default
+        port: auto  # default
+        env: {}  # default
     "#);
 }
 
@@ -248,7 +263,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 163);
+    assert_eq!(keys, 178);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];
