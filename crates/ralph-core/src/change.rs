@@ -4,6 +4,7 @@
 //! holds or prints the value of a secret: a finding is a rule, a path and a line.
 
 mod deciding;
+mod flows;
 mod inspect;
 mod locks;
 mod summary;
@@ -12,6 +13,7 @@ mod test_files;
 mod tests;
 
 pub use deciding::DecidingFiles;
+pub use flows::{BASELINES, FlowFiles};
 pub use inspect::{
     Contents, Flag, FlagKind, Inspection, Refusal, RefusalReason, hide_refused, inspect,
     submodule_paths, submodule_urls,

@@ -105,13 +105,63 @@ impl Status {
 
 /// A command that proves something: an argv list, or a line for the shell.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, from = "WrittenCommand")]
+#[schemars(with = "WrittenCommand")]
 pub enum VerifyCommand {
     Argv(Vec<String>),
     Shell(String),
 }
 
+/// A command as people write it.
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+enum WrittenCommand {
+    Argv(Vec<String>),
+    Shell(String),
+    /// Flows in a browser: short for `ralph qa run FLOW`.
+    Flows(WrittenFlows),
+}
+
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WrittenFlows {
+    #[schemars(length(min = 1))]
+    qa: String,
+}
+
+impl From<WrittenCommand> for VerifyCommand {
+    fn from(written: WrittenCommand) -> Self {
+        match written {
+            WrittenCommand::Argv(argv) => Self::Argv(argv),
+            WrittenCommand::Shell(line) => Self::Shell(line),
+            WrittenCommand::Flows(flows) => Self::flow(&flows.qa),
+        }
+    }
+}
+
 impl VerifyCommand {
+    /// The command that runs a flow in a browser, by its name or its file.
+    pub fn flow(named: &str) -> Self {
+        Self::Argv(["ralph", "qa", "run", "--", named].map(String::from).into())
+    }
+
+    /// The flows that it runs in a browser, as they are named; none of them for all. `None` for any other command.
+    pub fn flows(&self) -> Option<Vec<&str>> {
+        let args = self.own_arguments()?;
+        let names = args.into_iter().skip(2);
+        Some(names.filter(|word| !word.starts_with('-')).collect())
+    }
+
+    /// The arguments of a command of ralph's own, which is one that runs flows.
+    pub fn own_arguments(&self) -> Option<Vec<&str>> {
+        let mut words = self.words()?;
+        if !words.starts_with(&["ralph", "qa", "run"]) {
+            return None;
+        }
+        words.remove(0);
+        Some(words)
+    }
+
     /// Returns true if both run the same program with the same arguments, however they are written.
     pub fn is_same_as(&self, other: &Self) -> bool {
         self == other
@@ -300,6 +350,22 @@ mod tests {
             assert_eq!(one.is_same_as(&other), same, "{one} {other}");
             assert_eq!(other.is_same_as(&one), same, "{other} {one}");
         }
+    }
+
+    #[test]
+    fn a_flow_is_a_command_of_ralph_s_own() {
+        let read = |json: &str| serde_json::from_str::<VerifyCommand>(json);
+        let command = read(r#"{"qa": "checkout"}"#).unwrap();
+        assert_eq!(command.to_string(), "ralph qa run -- checkout");
+        assert_eq!(command.flows(), Some(vec!["checkout"]));
+        let line = VerifyCommand::Shell("ralph qa run a b --jobs=1".into());
+        assert_eq!(line.flows(), Some(vec!["a", "b"]));
+        assert_eq!(
+            VerifyCommand::Shell("ralph qa run".into()).flows(),
+            Some(vec![])
+        );
+        assert_eq!(VerifyCommand::Shell("make qa".into()).flows(), None);
+        assert!(read(r#"{"qa": "a", "b": 1}"#).is_err());
     }
 
     #[test]

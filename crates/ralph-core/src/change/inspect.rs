@@ -76,6 +76,8 @@ pub enum RefusalReason {
     SecretInName {
         rule: String,
     },
+    /// A flow or an approved picture, which the task does not name.
+    FlowChanged,
     /// Flagged, where `safety.protect_tests` blocks what is.
     Tests {
         what: FlagKind,
@@ -124,6 +126,12 @@ impl fmt::Display for Refusal {
                 write!(
                     f,
                     "{path} has what looks like a secret ({rule}) in its name"
+                )
+            }
+            RefusalReason::FlowChanged => {
+                write!(
+                    f,
+                    "{path} decides what is verified in the browser and was changed, and the task does not name it"
                 )
             }
             RefusalReason::Tests { what } => what.write(f, &path),
@@ -556,6 +564,8 @@ pub enum FlagKind {
     HoldsTestSummary,
     /// The file has a say in what the verify commands run.
     VerifyConfigChanged,
+    /// A flow or an approved picture, which the task names.
+    FlowChanged,
     ResemblesSecret {
         rule: String,
         line: usize,
@@ -592,6 +602,12 @@ impl FlagKind {
             ),
             Self::VerifyConfigChanged => {
                 write!(f, "{path} decides what verification runs and was changed")
+            }
+            Self::FlowChanged => {
+                write!(
+                    f,
+                    "{path} decides what is verified in the browser and was changed"
+                )
             }
             Self::ResemblesSecret { rule, line } => {
                 write!(f, "{path} has something like a {rule} in line {line}")

@@ -267,7 +267,8 @@ pub(super) fn time(tree: &Tree<'_>, at: At) -> FormatResult<Timestamp> {
 }
 
 /// Commands: one line for the shell, or a list of lines and of argument lists. An object with the
-/// command as its `cmd`, `command` or `run` counts as that command.
+/// command as its `cmd`, `command` or `run` counts as that command, and one with a flow as its `qa` as the command
+/// that runs it.
 pub(super) fn commands(tree: &Tree<'_>, at: At) -> FormatResult<Vec<VerifyCommand>> {
     let mut commands = Vec::new();
     if tree.kind(at) == Kind::List {
@@ -282,6 +283,14 @@ pub(super) fn commands(tree: &Tree<'_>, at: At) -> FormatResult<Vec<VerifyComman
 
 fn command(tree: &Tree<'_>, at: At) -> FormatResult<Option<VerifyCommand>> {
     const WHAT: &str = "a command (a text, or a list of arguments)";
+    if let Some(flow) = tree.member(at, "qa") {
+        let flow = text(tree, flow, "the name of a flow, or its file")?;
+        if flow.trim().is_empty() {
+            let message = "expected the name of a flow, found an empty text";
+            return Err(Fault::at(tree.start(at), message));
+        }
+        return Ok(Some(VerifyCommand::flow(flow.trim())));
+    }
     let named = ["cmd", "command", "run"].iter();
     let at = named
         .filter_map(|key| tree.member(at, key))
