@@ -23,6 +23,7 @@ const GITIGNORE: &str = "\
 /archive/
 /diagnosis/
 /goals/
+/qa/
 ";
 
 /// Makes `.ralph/` and its `.gitignore` below `root`, as far as they are missing.
@@ -59,7 +60,8 @@ mod tests {
                 "/logs/",
                 "/archive/",
                 "/diagnosis/",
-                "/goals/"
+                "/goals/",
+                "/qa/"
             ]
         );
         std::fs::write(&file, "mine\n").unwrap();

@@ -8,6 +8,7 @@ mod agent;
 mod bundle;
 mod cost;
 mod diagnosis;
+mod flow_results;
 mod handoff;
 mod inspect;
 mod keep;

@@ -9,6 +9,7 @@
 //! iteration decides.
 
 mod last_line;
+mod own;
 mod programs;
 mod report_files;
 
@@ -26,6 +27,7 @@ use ralph_core::verify::{
 };
 use tokio::time::Instant;
 
+pub use self::own::{OwnCommand, RUN_QA, RUN_QA_JOINS};
 pub(crate) use self::programs::ProgramPath;
 
 use self::last_line::LastLine;
@@ -77,6 +79,8 @@ pub struct VerifyContext<'a> {
     pub redaction: &'a Redaction,
     /// The programs that they may use; any, where there is none.
     pub allowed: Option<Allowlist>,
+    /// How commands of ralph's own are started; as any other, where there is none.
+    pub own: Option<OwnCommand>,
 }
 
 /// Makes a plan for one command, or says why it can't.
@@ -124,14 +128,15 @@ pub async fn run_commands(
 ) -> VerifyReport {
     let mut cancel = pin!(cancel);
     let mut report = VerifyReport::default();
-    for command in commands {
+    for (index, command) in commands.iter().enumerate() {
         on_event(VerifyEvent::Started { command });
+        let is_first = !commands[..index].iter().any(|one| one.flows().is_some());
         let line = format!("$ {command}\n");
         log.push(context.redaction.hide(&line).as_bytes());
         let ran = tokio::select! {
             biased;
             () = &mut cancel => None,
-            ran = run_command(command, context, log, on_event) => Some(ran),
+            ran = run_command(command, is_first, context, log, on_event) => Some(ran),
         };
         let Some(ran) = ran else {
             log.push(b"[cancelled]\n");
@@ -147,6 +152,7 @@ pub async fn run_commands(
 
 async fn run_command(
     command: &VerifyCommand,
+    is_first: bool,
     context: &VerifyContext<'_>,
     log: &mut CappedLog,
     on_event: &mut dyn FnMut(VerifyEvent<'_>),
@@ -157,7 +163,7 @@ async fn run_command(
     let reports = context
         .written
         .map(|folder| ReportFiles::note(folder, command));
-    let outcome = match start(command, context) {
+    let outcome = match start(command, is_first, context) {
         Ok(StartedCommand {
             running,
             space,
@@ -251,22 +257,33 @@ struct StartedCommand {
     enclosure: Option<Enclosure>,
 }
 
-fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<StartedCommand, String> {
-    if let Some(list) = &context.allowed {
+fn start(
+    command: &VerifyCommand,
+    is_first: bool,
+    context: &VerifyContext<'_>,
+) -> Result<StartedCommand, String> {
+    let own = context.own.as_ref();
+    let own = own.and_then(|own| own.start_of(command, is_first));
+    if let (Some(list), None) = (&context.allowed, &own) {
         let checked = list.check_command(command);
         checked.map_err(|refusal| refusal.to_string())?;
     }
-    let (program, args) = match command {
-        VerifyCommand::Shell(line) => ("/bin/sh", vec!["-c".to_owned(), line.clone()]),
-        VerifyCommand::Argv(argv) => match argv.split_first() {
-            Some((program, args)) => (program.as_str(), args.to_vec()),
+    let (program, args, vars) = match (own, command) {
+        (Some(own), _) => (own.program, own.args, own.vars),
+        (None, VerifyCommand::Shell(line)) => {
+            let args = vec!["-c".to_owned(), line.clone()];
+            ("/bin/sh".to_owned(), args, Vec::new())
+        }
+        (None, VerifyCommand::Argv(argv)) => match argv.split_first() {
+            Some((program, args)) => (program.clone(), args.to_vec(), Vec::new()),
             None => return Err("the command is empty".to_owned()),
         },
     };
-    let mut spec = CommandSpec::new(program, &context.cwd)
+    let mut spec = CommandSpec::new(&program, &context.cwd)
         .args(args)
         .output(Output::Merged);
     spec.env.clone_from(&context.env);
+    spec.env.extend(vars);
     spec.keeper = context.keeper;
     if let Some(plan) = context.mounts {
         spec.mounts = plan()?;

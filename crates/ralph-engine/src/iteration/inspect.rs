@@ -10,8 +10,8 @@ use std::{
 
 use ralph_core::{
     change::{
-        ChangeKind, ChangeSet, Changed, Contents, EntryKind, Flag, FlagKind, Inspection, Refusal,
-        RefusalReason, inspect as inspect_change, shown, submodule_urls,
+        ChangeKind, ChangeSet, Changed, Contents, EntryKind, Flag, FlagKind, FlowFiles, Inspection,
+        Refusal, RefusalReason, inspect as inspect_change, shown, submodule_urls,
     },
     event::Event,
     iteration::{AgentChange, ChangedFile, Purpose, RefusedChange, StepDone},
@@ -252,6 +252,7 @@ async fn scan(
         let unread = unread.into_inner();
         if unread.is_empty() {
             inspect_submodules(workspace, staged, &mut inspection).await?;
+            inspect_flows(context, change, &mut inspection);
             return Ok(inspection);
         }
         for path in unread {
@@ -259,6 +260,15 @@ async fn scan(
             at_base.insert(path, read);
         }
     }
+}
+
+/// Refuses changes of flows and approved pictures that the task does not name.
+fn inspect_flows(context: &IterationContext<'_>, change: &ChangeSet, inspection: &mut Inspection) {
+    let job = context.job;
+    let flows = FlowFiles::new(&job.config.qa.flows, &job.verify_commands(), &job.task.text);
+    let found = flows.inspect(change);
+    inspection.refusals.extend(found.refusals);
+    inspection.flags.extend(found.flags);
 }
 
 /// Refuses submodules that were added at commits which no clone can get.

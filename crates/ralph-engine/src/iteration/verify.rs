@@ -19,7 +19,7 @@ use ralph_core::{
     },
 };
 
-use super::{IterationContext, IterationFiles, Services, inspect::inspect_written};
+use super::{IterationContext, IterationFiles, Services, flow_results, inspect::inspect_written};
 use crate::{
     agent::StopRequest,
     clock::Clock,
@@ -30,7 +30,7 @@ use crate::{
     journal_text::oid,
     process::{Containment, MountPlan},
     report::Reporter,
-    verifier::{ProgramPath, TailCaps, VerifyContext, VerifyEvent, run_commands},
+    verifier::{OwnCommand, ProgramPath, TailCaps, VerifyContext, VerifyEvent, run_commands},
     workspace::{StagedCandidate, VerifyLayer, Workspace},
 };
 
@@ -61,16 +61,25 @@ pub(super) async fn verify(
         None => here.mounts(),
     };
     let root = here.root();
+    let written = layer.as_ref().map_or(root, |made| made.written(root));
+    let has_flows = commands.iter().any(|command| command.flows().is_some());
+    if has_flows {
+        flow_results::clear(written);
+    }
     let run = CommandRun {
         commands: &commands,
         config: &job.config,
         root,
         mounts: &mounts,
-        written: Some(layer.as_ref().map_or(root, |made| made.written(root))),
+        written: Some(written),
         baseline: job.baseline.as_ref(),
         landed: &job.history.landed_tests,
     };
-    let report = run_verify_commands(run, services.verify_ports(), files).await;
+    let mut report = run_verify_commands(run, services.verify_ports(), files).await;
+    if has_flows {
+        let redaction = services.environment.redaction();
+        flow_results::keep(root, written, job.number, &mut report, redaction);
+    }
     let tree = context.log.change.as_ref();
     let tree = tree.map(|change| oid(&change.tree)).transpose()?;
     let candidate = tree.as_ref().map(|tree| StagedCandidate {
@@ -260,6 +269,7 @@ pub(crate) async fn run_verify_commands(
         },
         redaction: ports.environment.redaction(),
         allowed: Allowlist::new(&run.config.safety.allowed_commands),
+        own: OwnCommand::new(&run.config.qa),
     };
     let (reporter, clock) = (ports.reporter, ports.clock);
     let files_log = files.shown_text();

@@ -44,6 +44,9 @@ impl<'a> ProgramPath<'a> {
 
     /// Returns a program without which the command can't pass, and that is not there.
     pub(crate) fn missing_for<'c>(&self, command: &'c VerifyCommand) -> Option<&'c str> {
+        if command.own_arguments().is_some() {
+            return None;
+        }
         let mut programs = required_programs(command).into_iter();
         programs.find(|program| self.is_missing(program))
     }

@@ -29,6 +29,7 @@ fn context(dir: &Path, containment: Containment) -> VerifyContext<'static> {
         caps: TailCaps::default(),
         redaction: &NO_VALUES,
         allowed: None,
+        own: None,
     }
 }
 
