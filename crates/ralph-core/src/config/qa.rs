@@ -194,7 +194,7 @@ impl TryFrom<String> for TimeText {
         let plain = digits.chars().all(|c| c.is_ascii_digit() || c == '.');
         let number: f64 = digits.parse().ok().filter(|_| plain).ok_or_else(wrong)?;
         let millis = (number * factor).round();
-        if !(millis >= 1.0 && millis <= Self::MAX) {
+        if !(1.0..=Self::MAX).contains(&millis) {
             return Err(format!(
                 "expected a time of at least 1ms and at most 24h, found `{text}`"
             ));
