@@ -133,7 +133,6 @@ mod tests {
         };
         ChangeSet {
             changes: paths.iter().map(changed).collect(),
-            ..ChangeSet::default()
         }
     }
 
