@@ -324,6 +324,7 @@ fn an_answer_reaches_a_loop_that_works_at_another_task() {
     let mut live = project.start(&[]);
     begun(&mut live);
     let answer = project.order(&["answer", "--option", "1"]);
+    project.wait_for_orders(1);
     std::fs::write(project.outside("go"), "").unwrap();
     said(answer.wait_with_output().unwrap());
     let ran = live.wait().expect(0);
@@ -338,6 +339,7 @@ fn an_answer_that_aborts_ends_the_loop_and_leaves_the_question_open() {
     let mut live = project.start(&[]);
     begun(&mut live);
     let answer = project.order(&["answer", "--abort"]);
+    project.wait_for_orders(1);
     std::fs::write(project.outside("go"), "").unwrap();
     assert_eq!(
         said(answer.wait_with_output().unwrap()),

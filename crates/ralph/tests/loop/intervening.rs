@@ -10,6 +10,7 @@ use std::process::{Child, Output, Stdio};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::checkpoints::sqlite;
 use crate::support::{Live, Project, good_script, story, story_after, wait_until};
 
 const QUICK: &str = "loop:\n  stop_grace_seconds: 1\n";
@@ -41,6 +42,13 @@ impl Project {
         command.env("USER", "ann");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()
+    }
+
+    /// Waits until so many commands were ever given to loops: what the loop does next comes behind them.
+    pub(crate) fn wait_for_orders(&self, count: usize) {
+        wait_until("the commands are in the journal", || {
+            sqlite(self, "SELECT count(*) FROM command") == count.to_string()
+        });
     }
 
     /// What such a command said, of one that went well.
@@ -270,6 +278,7 @@ fn a_task_is_skipped_while_another_is_worked_on() {
     let mut live = project.start(&[]);
     begun(&mut live);
     let skip = project.order(&["skip", "--task", "B", "--reason", "not this year"]);
+    project.wait_for_orders(1);
     project.go();
     let skipped = said(skip.wait_with_output().unwrap());
     assert_eq!(
@@ -315,6 +324,7 @@ fn the_task_that_is_worked_on_can_be_skipped_if_it_is_not_done_by_then() {
     let mut live = project.start(&[]);
     live.wait_for("run_started");
     let skip = project.order(&["skip", "--task", "A", "--reason", "enough"]);
+    project.wait_for_orders(1);
     project.go();
     let skipped = said(skip.wait_with_output().unwrap());
     assert!(skipped.starts_with("A is skipped: enough"), "{skipped}");
@@ -338,6 +348,7 @@ fn a_comes_again(first: &str, command: &[&str], answer: &str) {
     let mut live = project.start(&[]);
     begun(&mut live);
     let order = project.order(command);
+    project.wait_for_orders(1);
     project.go();
     assert_eq!(said(order.wait_with_output().unwrap()), answer);
     let ran = live.wait().expect(0);
@@ -380,6 +391,7 @@ fn what_the_same_loop_has_completed_is_neither_skipped_nor_opened() {
     begun(&mut live);
     let skip = project.order(&["skip", "--task", "A", "--reason", "x"]);
     let retry = project.order(&["retry", "--task", "A"]);
+    project.wait_for_orders(2);
     project.go();
     for order in [skip, retry] {
         let output = order.wait_with_output().unwrap();
@@ -399,6 +411,7 @@ fn two_commands_at_once_are_both_obeyed() {
     let skips: Vec<Child> = ["B", "C"]
         .map(|id| project.order(&["skip", "--task", id, "--reason", "x"]))
         .into();
+    project.wait_for_orders(2);
     project.go();
     for skip in skips {
         said(skip.wait_with_output().unwrap());
