@@ -4,12 +4,12 @@
 //! are typed where the loop runs wait here until the loop has written them into the journal.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use ralph_core::{command::Command, secret::Redaction};
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 /// A poke can be lost: a process that is about to take the lock is not poked.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -18,6 +18,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 pub struct Inbox {
     poke: Arc<Notify>,
     typed: Arc<Mutex<Vec<Command>>>,
+    /// The time of the next look without a poke.
+    next_look: Arc<Mutex<Option<Instant>>>,
     redaction: Redaction,
 }
 
@@ -49,11 +51,49 @@ impl Inbox {
         std::mem::take(&mut *typed)
     }
 
-    /// Comes when it is worth looking at the queue.
+    /// Comes when it is worth looking at the queue. It can be dropped at any time and called again: who waits for other
+    /// things too, which come more often, looks in time all the same.
     pub async fn knock(&self) {
+        let until = *self
+            .next_look()
+            .get_or_insert_with(|| Instant::now() + LOOK_AGAIN);
         tokio::select! {
             () = self.poke.notified() => {}
-            () = tokio::time::sleep(LOOK_AGAIN) => {}
+            () = tokio::time::sleep_until(until) => {}
         }
+        *self.next_look() = None;
+    }
+
+    fn next_look(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.next_look
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_queue_is_looked_at_in_time_by_who_never_waits_that_long() {
+        let inbox = Inbox::default();
+        let began = Instant::now();
+        // As a supervisor does whose agent says something again and again.
+        while tokio::time::timeout(Duration::from_millis(100), inbox.knock())
+            .await
+            .is_err()
+        {
+            assert!(began.elapsed() < Duration::from_secs(30), "nothing knocks");
+        }
+        assert!(began.elapsed() >= LOOK_AGAIN, "it came too early");
+    }
+
+    #[tokio::test]
+    async fn a_poke_comes_at_once() {
+        let inbox = Inbox::default();
+        inbox.poke();
+        let knocked = tokio::time::timeout(LOOK_AGAIN / 2, inbox.knock()).await;
+        assert!(knocked.is_ok());
     }
 }
