@@ -3,7 +3,11 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{dollars::Dollars, economics::Budget, handoff::HandoffTrigger};
+use crate::{
+    dollars::Dollars,
+    economics::{Alert, Budget},
+    handoff::HandoffTrigger,
+};
 
 /// The signature of a verify command that could not be started, for a reason that is not the agent's.
 pub const NOT_STARTED: &str = "not started";
@@ -235,11 +239,11 @@ impl Verdict {
             Self::Interrupted => "interrupted".into(),
             Self::Budget {
                 spent_usd,
+                max_usd,
                 budget: Some(budget),
-                ..
             } => format!(
-                "stopped by its cost: {} is used up: {spent_usd} are spent",
-                budget.describe()
+                "stopped by its cost: {}",
+                Alert::of_limit(*budget, *spent_usd, *max_usd).sentence()
             ),
             Self::Budget {
                 spent_usd,

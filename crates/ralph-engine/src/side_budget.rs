@@ -179,6 +179,10 @@ pub(crate) fn tightest(spendings: &[Spending]) -> Option<CostLimit> {
         .map(|one| CostLimit {
             spent: one.spent,
             max: one.budget.usd,
-            budget: Some(one.budget),
+            // Of a share, the budget that it is one of.
+            budget: Some(Budget {
+                usd: one.share_of.unwrap_or(one.budget.usd),
+                ..one.budget
+            }),
         })
 }

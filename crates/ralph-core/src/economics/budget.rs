@@ -175,6 +175,17 @@ pub struct Alert {
 }
 
 impl Alert {
+    /// The alert of a limit that was reached. Where a budget allows more than the limit, that is what one machine was
+    /// granted of it, and no more could be asked for.
+    pub fn of_limit(budget: Budget, spent: Dollars, max: Dollars) -> Self {
+        Self {
+            budget: Budget { usd: max, ..budget },
+            spent_usd: spent,
+            reserve_usd: None,
+            share_of_usd: (max < budget.usd).then_some(budget.usd),
+        }
+    }
+
     pub fn sentence(&self) -> String {
         let spent = self.spent_usd;
         let (budget, end) = match self.share_of_usd {

@@ -160,9 +160,10 @@ impl Stop {
             Self::Minutes { max } => format!("the limit of {max} minutes is reached"),
             Self::Budget {
                 spent_usd,
+                max_usd,
                 budget: Some(budget),
                 ..
-            } => format!("{} is used up: {spent_usd} are spent", budget.describe()),
+            } => Alert::of_limit(*budget, *spent_usd, *max_usd).sentence(),
             Self::Budget {
                 spent_usd,
                 max_usd,
@@ -306,7 +307,10 @@ impl Stop {
 /// Returns what can be done about a budget of the configuration.
 fn more_money(budget: &Budget) -> &'static str {
     match budget.scope {
-        Scope::Organisation | Scope::Project | Scope::Loop => {
+        Scope::Organisation => {
+            "`ralph cost` shows what was spent; `budgets` in ralph.yaml, or `ralph db budget set` where it is a team's, allows more, and `ralph run` goes on"
+        }
+        Scope::Project | Scope::Loop => {
             "`ralph cost` shows what was spent; `budgets` in ralph.yaml allows more, and `ralph run` goes on"
         }
         Scope::Task => {

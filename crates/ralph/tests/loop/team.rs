@@ -272,6 +272,43 @@ fn a_server_that_is_gone_never_stops_a_loop_and_is_caught_up_with() {
 }
 
 #[test]
+fn without_the_server_a_loop_spends_no_more_than_what_its_machine_was_granted() {
+    let mut server = TeamServer::start();
+    let stories: Vec<Value> = ["A", "B", "C", "D"].map(story).to_vec();
+    let project = Project::with_stories(&stories);
+    let go = project.outside("go");
+    let script = json!({"default": [{"do": [
+        {"say": "begun"},
+        {"run": format!("while [ ! -e {} ]; do sleep 0.02; done", go.display())},
+        {"write": {"path": "{id}.txt", "text": "{id}\n"}},
+        {"usage": {"input": 100, "output": 20, "cost": 0.25}},
+        {"say": "Task {id} complete"},
+    ]}]});
+    let a = server.machine(project.script(&script));
+    let set = ["db", "budget", "set", "1", "--per", "total"];
+    let mut set = a.ralph(&set);
+    assert!(set.output().unwrap().status.success());
+    // Sync has given the machine its name by then: it is that which a share is granted to.
+    asked(&a, &["sync", "--json"]);
+    let mut live = a.start(&[]);
+    while live.wait_for("agent")["text"] != "begun" {}
+    let granted = server
+        .database
+        .sql("SELECT sum(granted) FROM ralph.budget_share");
+    assert_eq!(granted.trim(), "500000", "half, where costs are unknown");
+    server.cluster.crash();
+    std::fs::write(&go, "").unwrap();
+    let ran = live.wait().expect(5);
+    assert_eq!(a.landed(), ["A"], "{}", ran.all());
+    let said = ran.one("loop_ended")["sentence"].to_string();
+    assert!(
+        said.contains("this machine's share, $0.50, of the organisation's budget of $1.00")
+            && said.contains("the server can't be reached for more"),
+        "{said}"
+    );
+}
+
+#[test]
 fn logs_and_prompts_leave_the_machine_only_where_they_are_asked_for() {
     let server = TeamServer::start();
     let count = || {

@@ -33,6 +33,26 @@ fn the_share_of_a_machine_says_whose_it_is_and_that_no_more_can_be_had() {
     );
 }
 
+#[test]
+fn a_limit_below_its_budget_is_the_share_of_a_machine() {
+    let budget = Budget {
+        scope: Scope::Organisation,
+        per: Per::Total,
+        usd: usd(1.0),
+        action: BudgetPolicy::Deny,
+    };
+    let sentence = |max| Alert::of_limit(budget, usd(max), usd(max)).sentence();
+    assert_eq!(
+        sentence(1.0),
+        "the organisation's budget of $1.00 in total is used up: $1.00 are spent"
+    );
+    assert_eq!(
+        sentence(0.5),
+        "this machine's share, $0.50, of the organisation's budget of $1.00 in total is used up: $0.50 are spent, and \
+         the server can't be reached for more"
+    );
+}
+
 fn word(action: &BudgetAction) -> String {
     match action {
         BudgetAction::Allow => "allow".into(),
