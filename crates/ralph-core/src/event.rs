@@ -322,6 +322,11 @@ impl KeptEvent {
         self.event.get("iteration").and_then(Value::as_u64)
     }
 
+    /// The task that it is about; none for one of the whole loop.
+    pub fn task(&self) -> Option<&str> {
+        self.event.get("task").and_then(Value::as_str)
+    }
+
     /// One line for people: `iteration 7: health stuck: no progress for 30 minutes`.
     pub fn line(&self) -> String {
         let what = ["state", "level"].map(|name| self.text(name));

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::statement::{Statement, sql};
 use crate::RepositoryId;
-use ralph_core::id::{CommandId, LoopId};
+use ralph_core::id::{CommandId, LoopId, QuestionId};
 
 /// Who did something.
 #[derive(Debug, Clone, Copy)]
@@ -70,8 +70,17 @@ pub(super) fn entry(deed: Deed<'_>) -> Statement {
     )
 }
 
-/// The statement that writes the entry of a command that has just ended. Whether a loop listens is no deed.
-pub(super) fn entry_of_command(id: CommandId, at: Timestamp) -> Statement {
+/// The statement that writes the entry of a command that has just ended, and the question that it answered. Whether a
+/// loop listens is no deed.
+pub(super) fn entry_of_command(
+    id: CommandId,
+    at: Timestamp,
+    answered: Option<QuestionId>,
+) -> Statement {
+    let subject = match answered {
+        Some(question) => format!("question {question}"),
+        None => format!("command {id}"),
+    };
     sql!(
         WHAT,
         format!(
@@ -79,25 +88,27 @@ pub(super) fn entry_of_command(id: CommandId, at: Timestamp) -> Statement {
              SELECT ?2, 'person', who, ?3, body ->> '$.command', repository_id,
                     (SELECT id FROM loop WHERE loop.repository_id = command.repository_id
                      AND loop.worktree = command.worktree ORDER BY started_at DESC, id DESC LIMIT 1),
-                    body ->> '$.task', 'command ' || id,
+                    COALESCE(body ->> '$.task', (SELECT task_id FROM escalation WHERE escalation.id = ?5)), ?4,
                     '{{\"command\":' || body || ',\"result\":' || COALESCE(result, 'null') || '}}'
              FROM command WHERE id = ?1 AND body ->> '$.command' <> 'ping'"
         ),
         id,
         at,
         machine(),
+        subject,
+        answered,
     )
 }
 
 /// The statement that writes an entry for each event of a loop that is kept, given as rows of a JSON array: the
-/// iteration, the time, the kind, and the event.
+/// iteration, the time, the kind, the event, and the task.
 pub(super) fn entries_of_events(loop_id: &LoopId, rows: String) -> Statement {
     sql!(
         WHAT,
         format!(
             "INSERT INTO audit ({COLUMNS})
              SELECT value ->> 1, 'ralph', 'ralph', ?3, value ->> 2,
-                    (SELECT repository_id FROM loop WHERE id = ?1), ?1, NULL,
+                    (SELECT repository_id FROM loop WHERE id = ?1), ?1, value ->> 4,
                     'iteration ' || (value ->> 0), value ->> 3
              FROM json_each(?2) ORDER BY key"
         ),

@@ -75,7 +75,8 @@ impl CommandStore for SqlJournal {
         let what = "end a command";
         let end = "UPDATE command SET done_at = ?, result = ? WHERE id = ? AND done_at IS NULL";
         let end = sql!(what, end, ended.at, json(ended.report)?, ended.id);
-        let audited = audit::entry_of_command(ended.id, ended.at);
+        let question = effects.answered.as_ref().map(|(question, _)| *question);
+        let audited = audit::entry_of_command(ended.id, ended.at, question);
         transaction!(self, what, |tx| {
             if end.run(&mut tx).await? == 0 {
                 return Ok(());

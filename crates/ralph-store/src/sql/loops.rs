@@ -299,7 +299,15 @@ impl NoteStore for SqlJournal {
     async fn keep_events(&mut self, loop_id: &LoopId, events: &[KeptEvent]) -> Result<()> {
         let rows: Vec<Value> = events
             .iter()
-            .map(|event| serde_json::json!([event.iteration(), event.at, event.kind(), event]))
+            .map(|event| {
+                serde_json::json!([
+                    event.iteration(),
+                    event.at,
+                    event.kind(),
+                    event,
+                    event.task()
+                ])
+            })
             .collect();
         let rows = serde_json::to_string(&rows).map_err(unreadable("an event of a loop"))?;
         let insert = sql!(

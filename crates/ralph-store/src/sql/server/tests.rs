@@ -8,6 +8,16 @@ use ralph_testkit::{
     proxy::{Endpoint, Proxy, Way},
 };
 
+use ralph_core::{
+    breaker::BreakerState,
+    command::{Answer, Command, CommandReport},
+    escalation::{AnswerKind, Answered, AskedBy},
+    event::{Event, KeptEvent},
+    health::HealthState,
+    id::LoopId,
+    termination::Stop,
+};
+
 use super::*;
 use crate::{
     contract::{self, TestStore, at, begin_loop, journal_contract, start},
@@ -293,4 +303,87 @@ async fn what_is_done_is_in_the_audit_trail_in_the_same_transaction() {
     );
     let seals = "SELECT count(*), max(last_n) FROM ralph.audit_seal";
     assert_eq!(tenancy.database.sql(seals).trim(), "1|1");
+}
+
+/// Everything that people, agents and ralph itself do to a loop, a task or a question, with where it was done.
+#[tokio::test]
+async fn questions_answers_health_and_interventions_are_in_the_audit_trail() {
+    let tenancy = Tenancy::new().await;
+    let mut journal = open(&tenancy.url).await;
+    let repository = with_loop(&mut *journal).await;
+    let id = LoopId::from("L1");
+    let task = ralph_core::task::TaskId::parse("T1").unwrap();
+    let new = NewQuestion {
+        task: task.clone(),
+        iteration: 4,
+        asked_by: AskedBy::Agent,
+        question: "how?".into(),
+        escalation: None,
+        at: at(),
+    };
+    let mut state = TaskHistory::default();
+    let asked = journal.ask_question(&repository, "prd.json", &new, &mut state);
+    let question = asked.await.unwrap();
+    let answer = Command::Answer {
+        of: None,
+        answer: Answer::Guidance { text: "so".into() },
+        amend: None,
+    };
+    let sent = journal.submit_command(&repository, "/w", &answer, "ada@laptop", at());
+    let sent = sent.await.unwrap();
+    let report = CommandReport::done("it is answered");
+    let end = CommandEnd {
+        id: sent,
+        report: &report,
+        at: at(),
+    };
+    let answered = Answered {
+        how: AnswerKind::Guidance,
+        by: "ada@laptop".into(),
+        at: at(),
+        told: Some("so".into()),
+        amended: None,
+    };
+    let effects = CommandEffects {
+        answered: Some((question, answered)),
+        ..CommandEffects::default()
+    };
+    let ended = journal.finish_command(&repository, "prd.json", end, &effects);
+    ended.await.unwrap();
+    let events = [
+        Event::Health {
+            iteration: 4,
+            task: "T1".into(),
+            before: HealthState::Healthy,
+            state: HealthState::Stuck,
+            sentence: "no progress".into(),
+        },
+        Event::Breaker {
+            state: BreakerState::Open,
+            sentence: "five failed".into(),
+        },
+    ];
+    let events = events.map(|event| KeptEvent::of(&event, at()).unwrap());
+    journal.keep_events(&id, &events).await.unwrap();
+    let row = journal.any_loop(&id).await.unwrap().unwrap();
+    let noted = journal.add_note(&row, NoteKind::Restarted, "it was restarted", at());
+    noted.await.unwrap();
+    journal
+        .end_loop(&repository, &id, &Stop::AllComplete, at(), None)
+        .await
+        .unwrap();
+    let rows = "SELECT actor_kind, actor, action, coalesce(loop_id, '-'), coalesce(task_id, '-'),
+                       coalesce(subject, '-'), machine <> ''
+                FROM ralph.audit ORDER BY n";
+    let expected = [
+        "ralph|ralph|loop_started|L1|-|prd.json|t",
+        "agent|iteration 4|question_asked|-|T1|question 1|t",
+        "person|ada@laptop|answer|L1|T1|question 1|t",
+        "ralph|ralph|health|L1|T1|iteration 4|t",
+        "ralph|ralph|breaker|L1|-|-|t",
+        "ralph|ralph|restarted|L1|-|ralph monitor|t",
+        "ralph|ralph|loop_ended|L1|-|-|t",
+    ];
+    let found = tenancy.database.sql(rows);
+    assert_eq!(found.lines().collect::<Vec<_>>(), expected);
 }
