@@ -151,14 +151,10 @@ impl Merge {
                 }]));
             }
         };
-        let mistakes = [
-            ("limits.on_usage_limit", config.limits.mistake()),
-            ("store.mode", config.store.mistake()),
-        ];
-        for (key, message) in mistakes {
-            if let Some(message) = message {
-                return Err(ConfigErrors(vec![incomplete(&self.origins, key, message)]));
-            }
+        let limits = config.limits.mistake();
+        let limits = limits.map(|message| ("limits.on_usage_limit", message));
+        if let Some((key, message)) = limits.or(config.store.mistake()) {
+            return Err(ConfigErrors(vec![incomplete(&self.origins, key, message)]));
         }
         self.notes.extend(config.claude.drop_code_argument());
         self.notes.extend(short_iteration(&config));
@@ -242,7 +238,7 @@ const PLAIN: [(&str, &str); 2] = [
 ];
 
 /// Names that ralph gives another meaning to, or sets itself for the programs that it starts.
-const RESERVED: [&str; 17] = [
+const RESERVED: [&str; 18] = [
     "RALPH_DATA_DIR",
     "RALPH_RUN_DATA",
     "RALPH_RUN_QA",
@@ -250,6 +246,7 @@ const RESERVED: [&str; 17] = [
     "RALPH_LOG",
     "RALPH_LOG_FORMAT",
     "RALPH_CONFIG",
+    "RALPH_STORE_PASSWORD_FILE",
     "RALPH_LOOP_ID",
     "RALPH_ITERATION",
     "RALPH_ITERATION_ID",

@@ -35,14 +35,22 @@ impl StoreConfig {
         }
     }
 
-    /// Why these settings can't be followed, if they can't.
-    pub(super) fn mistake(&self) -> Option<&'static str> {
+    /// The key that asks for a server, and the part that is missing for it.
+    pub(super) fn mistake(&self) -> Option<(&'static str, &'static str)> {
+        let asks = match self.mode {
+            Some(_) => "store.mode",
+            None => "store.url",
+        };
         match (self.mode(), &self.url, &self.tenant) {
             (StoreMode::Local, _, _) => None,
-            (_, None, _) => Some("no server is named: set `store.url` or RALPH_STORE_URL"),
-            (_, Some(_), None) => {
-                Some("no tenant is named: set `store.tenant` or RALPH_STORE_TENANT")
-            }
+            (_, None, _) => Some((
+                asks,
+                "no server is named: set `store.url` or RALPH_STORE_URL",
+            )),
+            (_, Some(_), None) => Some((
+                asks,
+                "no tenant is named: set `store.tenant` or RALPH_STORE_TENANT",
+            )),
             (_, Some(_), Some(_)) => None,
         }
     }
@@ -215,7 +223,7 @@ mod tests {
         assert!(
             store
                 .mistake()
-                .is_some_and(|told| told.contains("store.tenant"))
+                .is_some_and(|(key, told)| key == "store.url" && told.contains("store.tenant"))
         );
         store.tenant = Some("acme".into());
         assert_eq!(store.mistake(), None);
@@ -224,7 +232,7 @@ mod tests {
         assert!(
             store
                 .mistake()
-                .is_some_and(|told| told.contains("store.url"))
+                .is_some_and(|(key, told)| key == "store.mode" && told.contains("store.url"))
         );
         store.mode = Some(StoreMode::Local);
         assert_eq!(store.mistake(), None);

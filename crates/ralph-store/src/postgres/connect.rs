@@ -132,13 +132,13 @@ impl StoreError {
             }
             Self::NoDatabase { .. } => "createdb makes one, then run `ralph db init`",
             Self::NoTenant { .. } => {
-                "`ralph db tenant list` shows them, `ralph db tenant add` adds one"
+                "the keeper of the server lists them by `ralph db tenant list` and adds one by `ralph db tenant add`; a role that is bound to a tenant sees that one alone"
             }
             Self::SchemaAbsent { .. } => "run `ralph db init`",
             Self::SchemaOlder { .. } => "run `ralph db migrate`",
             Self::SchemaNewer { .. } => "use that one",
             Self::NoRight { .. } => {
-                "`ralph db role add` makes a role with the rights that ralph needs"
+                "`ralph db role add` makes a role for machines; what keeps the store needs one that may make databases and roles, named by `--url`"
             }
             Self::Unreachable { .. }
             | Self::Silent { .. }
@@ -226,7 +226,14 @@ impl Peer {
     pub fn failed(&self, what: &str, error: sqlx::Error) -> StoreError {
         let (server, what) = (self.server.clone(), what.to_owned());
         let code = code(&error);
-        let source: BoxedError = Box::new(error);
+        let is_lost_before_an_answer = matches!(
+            error,
+            sqlx::Error::Io(_)
+                | sqlx::Error::Tls(_)
+                | sqlx::Error::Protocol(_)
+                | sqlx::Error::BeginFailed
+        );
+        let source = plain(error);
         match code.as_deref() {
             Some("42501") => StoreError::NoRight {
                 role: self.role.clone(),
@@ -253,19 +260,12 @@ impl Peer {
                 source,
             },
             Some(_) => StoreError::Query { what, source },
-            None => match source.downcast_ref::<sqlx::Error>() {
-                Some(
-                    sqlx::Error::Io(_)
-                    | sqlx::Error::Tls(_)
-                    | sqlx::Error::Protocol(_)
-                    | sqlx::Error::BeginFailed,
-                ) => StoreError::Lost {
-                    server,
-                    what,
-                    source,
-                },
-                Some(_) | None => StoreError::Query { what, source },
+            None if is_lost_before_an_answer => StoreError::Lost {
+                server,
+                what,
+                source,
             },
+            None => StoreError::Query { what, source },
         }
     }
 
@@ -277,7 +277,7 @@ impl Peer {
             None => error.to_string(),
         };
         let is_tls = matches!(error, sqlx::Error::Tls(_));
-        let source: BoxedError = Box::new(error);
+        let source = plain(error);
         let says = |part: &str| text.contains(part);
         match code.as_deref() {
             Some("28P01") => StoreError::WrongPassword {
@@ -315,6 +315,15 @@ impl Peer {
             database: self.database.clone(),
             source,
         }
+    }
+}
+
+/// The server's own words, or the system's, without those of the library around them.
+pub(super) fn plain(error: sqlx::Error) -> BoxedError {
+    match error {
+        sqlx::Error::Database(said) => said.message().into(),
+        sqlx::Error::Io(source) => source.into(),
+        other => other.into(),
     }
 }
 

@@ -6,8 +6,11 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;
 
 use super::{
-    Scope, StoreConnection, StoreError, StoreTransaction, catalog::TABLES, check::Check,
-    connect::code, schema::run as run_sql,
+    Scope, StoreConnection, StoreError, StoreTransaction,
+    catalog::TABLES,
+    check::Check,
+    connect::{code, plain},
+    schema::run as run_sql,
 };
 
 /// A row of each table that can be inserted, as the statement behind `INSERT INTO ralph.`. Seals and ends of chains come
@@ -155,7 +158,10 @@ pub(super) async fn probe(tx: &mut StoreTransaction<'_>) -> Result<Vec<Check>, S
     if let Err(error) = begin(tx.db()).await {
         return Ok(vec![Check::not_proven(
             "rows of one tenant are out of reach of another",
-            format!("this role can't become ralph_owner and ralph_app, to try it ({error})"),
+            format!(
+                "this role can't become ralph_owner and ralph_app, to try it ({})",
+                plain(error)
+            ),
         )]);
     }
     let mut checks = tables(tx).await?;

@@ -160,7 +160,7 @@ impl StoreUrl {
         if let Some(path) = &from.file {
             let text = read_private(path)?.ok_or_else(|| StoreError::PasswordFile {
                 path: path.clone(),
-                source: std::io::ErrorKind::NotFound.into(),
+                source: rustix::io::Errno::NOENT.into(),
             })?;
             return Ok(Some(text.lines().next().unwrap_or_default().to_owned()));
         }

@@ -134,6 +134,9 @@ fn the_ten_commands_of_the_document_work_as_they_stand_there() {
         let (_, shell) = shells.iter_mut().find(|(name, _)| name == machine).unwrap();
         said.push(shell.give(command));
     }
+    for told in &said {
+        assert!(!told.contains("is not used"), "{told}");
+    }
     let last = said.pop().unwrap();
     assert!(
         last.starts_with(

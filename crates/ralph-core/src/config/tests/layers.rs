@@ -314,6 +314,7 @@ fn a_misspelt_variable_is_noted_and_a_foreign_one_is_not() {
         "RALPH_DATA_DIR",
         "RALPH_LOG",
         "RALPH_LOOP_ID",
+        "RALPH_STORE_PASSWORD_FILE",
         "RALPH_WIGGUM",
         "PATH",
     ] {

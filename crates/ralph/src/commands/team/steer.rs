@@ -29,7 +29,10 @@ use crate::{
 };
 
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("answer").required(true))]
+#[command(
+    group = clap::ArgGroup::new("answer").required(true),
+    override_usage = "ralph team answer <QUESTION> <TEXT|--option <N>|--skip|--retry> [OPTIONS]"
+)]
 pub(crate) struct TeamAnswerArgs {
     /// The question: its number, MACHINE/NUMBER, or its task
     question: String,
