@@ -84,7 +84,8 @@ impl SessionState {
         let read: Result<Self, _> = serde_saphyr::from_str(&front);
         let mut state = read.map_err(|error| {
             let text = error.to_string();
-            BadState::FrontMatter(text.lines().next().unwrap_or_default().to_owned())
+            let line = text.lines().next().unwrap_or_default();
+            BadState::FrontMatter(line.trim_start_matches("error: ").to_owned())
         })?;
         let body: String = lines.collect();
         let body = body.trim_matches('\n');

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{
     journal::{self, IterationTold, SessionStart, SessionStarted},
-    state::{StateFile, StateFound, is_alive, owner},
+    state::{CLAUDE_STATE, StateFile, StateFound, is_alive, owner},
     transcript::NewAnswers,
 };
 use crate::{
@@ -193,7 +193,7 @@ impl ClaudeSession {
     /// Decides what follows when the agent has stopped. `None` lets it stop.
     pub(crate) fn stop(&self) -> Result<Option<Value>, CommandError> {
         let Some(mut state) = self.own_state()? else {
-            return Ok(None);
+            return Ok(self.lost());
         };
         let tools = self.count(&mut state, SessionOutcome::Ok);
         let said = match state.after_turn(&self.input.last_assistant_message) {
@@ -258,7 +258,7 @@ impl ClaudeSession {
             return Ok(None);
         }
         let Some(state) = self.own_state()? else {
-            return Ok(None);
+            return Ok(self.lost());
         };
         self.finish(&state, SessionEndReason::SessionEnded)?;
         let progress = state.progress();
@@ -271,16 +271,59 @@ impl ClaudeSession {
 
     /// Ends the loop of a session that ends.
     pub(crate) fn session_end(&self) -> Result<Option<Value>, CommandError> {
-        if let Some(mut state) = self.own_state()? {
-            self.count(&mut state, SessionOutcome::Aborted);
-            self.finish(&state, SessionEndReason::SessionEnded)?;
+        match self.own_state()? {
+            Some(mut state) => {
+                self.count(&mut state, SessionOutcome::Aborted);
+                self.finish(&state, SessionEndReason::SessionEnded)?;
+            }
+            None => {
+                self.lost();
+            }
         }
         Ok(None)
     }
 
+    /// Ends a loop of this session that the journal has and the state file no longer does, and says so. A journal that
+    /// can't be read is no reason to disturb a session.
+    fn lost(&self) -> Option<Value> {
+        if !self.is_a_session() {
+            return None;
+        }
+        let row = journal::open_loop(AGENT, &self.input.session_id).ok()??;
+        if inside_run::sign(&self.global).ok()?.is_some() {
+            return None;
+        }
+        let (reason, why) = match self.file.read().ok()? {
+            StateFound::Nothing => (SessionEndReason::Cancelled, "was deleted".to_owned()),
+            StateFound::Broken(why) => (
+                SessionEndReason::Failed,
+                format!("is broken ({why}) and is left as it is"),
+            ),
+            StateFound::State(state) if !state.active => (
+                SessionEndReason::Cancelled,
+                "says that the loop is not active".to_owned(),
+            ),
+            StateFound::State(_) => (
+                SessionEndReason::Cancelled,
+                "belongs to another session now".to_owned(),
+            ),
+        };
+        let ended = journal::end(&self.global, &row.id, reason).ok()?;
+        let said = format!(
+            "Ralph: {CLAUDE_STATE} {why}: the loop has stopped after iteration {}",
+            row.iterations + 1
+        );
+        ended.recorded.then(|| json!({ "systemMessage": said }))
+    }
+
+    /// Tells if the hook names a session, and is not one of a subagent in it.
+    fn is_a_session(&self) -> bool {
+        !self.input.session_id.is_empty() && self.input.agent_id.is_none()
+    }
+
     /// The state of the loop that belongs to this session; nothing inside a run.
     fn own_state(&self) -> Result<Option<SessionState>, CommandError> {
-        if self.input.session_id.is_empty() || self.input.agent_id.is_some() {
+        if !self.is_a_session() {
             return Ok(None);
         }
         let state = match self.file.read()? {

@@ -170,6 +170,49 @@ conversations:
 }
 
 #[test]
+fn a_state_file_that_is_broken_or_deleted_ends_the_loop_and_is_said() {
+    loses_its_state(agents::claude());
+}
+
+#[test]
+fn a_state_file_that_is_broken_or_deleted_ends_the_loop_and_is_said_in_another_version() {
+    loses_its_state(agents::second_claude().0);
+}
+
+fn loses_its_state(claude: PathBuf) {
+    let (scene, model, pane) = started_with(
+        claude,
+        "conversations: [{turns: [{say: One., hold: first}, {say: Two., hold: second}]}]\n",
+    );
+    let file = scene.repo().join(".claude/ralph-loop.local.md");
+    pane.line("/ralph-loop Build it");
+    model.wait_until_held("first", LIMIT);
+    let broken = state(&scene)
+        .unwrap()
+        .replace("iteration: 1", "iteration: one");
+    std::fs::write(&file, &broken).unwrap();
+    model.release("first");
+    pane.wait_for("is broken (its front matter can't be read:");
+    assert_eq!(state(&scene).unwrap(), broken);
+    pane.line("/cancel-ralph");
+    pane.wait_for("Ralph: the state file was removed");
+    wait_for_no_state(&scene, &pane);
+    pane.line("/ralph-loop Build it");
+    model.wait_until_held("second", LIMIT);
+    std::fs::remove_file(&file).unwrap();
+    model.release("second");
+    pane.wait_for("was deleted: the loop has stopped after iteration 1");
+    assert_eq!(
+        model
+            .requests()
+            .iter()
+            .filter(|r| !r.tools().is_empty())
+            .count(),
+        2
+    );
+}
+
+#[test]
 fn a_session_that_a_person_leaves_leaves_no_loop_behind() {
     leaves(agents::claude());
 }

@@ -222,3 +222,81 @@ fn calls_of_tools_keep_a_loop_going_beyond_that() {
     );
     assert_eq!(home.answers(), 22);
 }
+
+#[test]
+fn a_state_file_that_is_deleted_broken_or_not_active_ends_the_loop_and_is_said() {
+    let table = [
+        (format!("rm {STATE}"), "was deleted", "cancelled"),
+        (
+            format!("sed -i 's/^iteration: .*/iteration: one/' {STATE}"),
+            "is broken (its front matter can't be read: line 2 column 12: invalid u64) and is left as it is",
+            "failed",
+        ),
+        (
+            format!("sed -i 's/^active: true/active: false/' {STATE}"),
+            "says that the loop is not active",
+            "cancelled",
+        ),
+        (
+            format!("sed -i 's/^session_id: .*/session_id: \\\"other\\\"/' {STATE}"),
+            "belongs to another session now",
+            "cancelled",
+        ),
+    ];
+    for program in both_pins() {
+        for (change, why, reason) in &table {
+            let scenario = format!(
+                "conversations: [{{turns: [{{tools: [{{bash: \"{change}\"}}]}}, {{say: one}}, {{say: two}}]}}]\n"
+            );
+            let home = ClaudeHome::new(program.clone(), &scenario);
+            let said = home.say("/ralph-loop Build it");
+            let expected = format!("Ralph: {STATE} {why}: the loop has stopped after iteration 1");
+            assert_eq!(said.notices(), [expected], "{change}: {said:?}");
+            assert_eq!(home.answers(), 2, "{change}");
+            assert_eq!(home.recorded()["reason"], *reason, "{change}");
+            // With no loop there is nothing more to say.
+            assert!(home.say("hello").notices().is_empty(), "{change}");
+        }
+    }
+}
+
+#[test]
+fn of_several_promises_the_first_that_is_made_counts() {
+    let scenario = r#"
+conversations:
+  - turns:
+      - say: "<promise>OTHER</promise>\n<promise>DONE</promise>"
+      - say: "Not \"<promise>OTHER</promise>\".\n<promise>DONE</promise>\n<promise>OTHER</promise>"
+"#;
+    for program in both_pins() {
+        let home = ClaudeHome::new(program, scenario);
+        let said = home.say("/ralph-loop Build it --completion-promise DONE --max-iterations 5");
+        let expected = [
+            "Ralph iteration 2/5",
+            "Ralph: Completion detected: <promise>DONE</promise>",
+        ];
+        assert_eq!(said.notices(), expected, "{said:?}");
+    }
+}
+
+#[test]
+fn a_loop_without_promise_and_limit_goes_on_whatever_is_promised() {
+    let answers = ["{say: '<promise>DONE</promise>'}"; 5].join(", ");
+    let scenario = format!(
+        "conversations: [{{turns: [{answers}, {{tools: [{{bash: 'rm {STATE}'}}]}}, {{say: over}}]}}]\n"
+    );
+    for program in both_pins() {
+        let home = ClaudeHome::new(program, &scenario);
+        let said = home.say("/ralph-loop Build it --max-iterations 0");
+        let begun = &said.hooks("UserPromptExpansion")[0]["systemMessage"];
+        assert_eq!(
+            begun,
+            "Ralph: loop started, iteration 1. It has no limit and no promise: it runs until /cancel-ralph."
+        );
+        let notices = said.notices();
+        let expected = ["2", "3", "4", "5", "6"].map(|n| format!("Ralph iteration {n}"));
+        assert_eq!(notices[..5], expected, "{said:?}");
+        assert!(notices[5].ends_with("the loop has stopped after iteration 6"));
+        assert_eq!(home.answers(), 7);
+    }
+}
