@@ -358,10 +358,7 @@ function current(ctx: ExtensionContext, loop: ActiveLoop): CurrentState {
 			if (standingOf(reading.state.owner) !== "mine" || reading.state.startedAt !== loop.state.startedAt) {
 				return gone(`Ralph: ${STATE_FILE} belongs to another loop now: ${after}`, "warning");
 			}
-			if (!reading.state.active) {
-				deleteState(ctx.cwd);
-				return gone(`Ralph: ${STATE_FILE} says that the loop is not active: ${after}`, "info");
-			}
+			if (!reading.state.active) return gone(`Ralph: ${STATE_FILE} says that the loop is not active: ${after}`, "info");
 			// Whether a promise is verified is settled when the loop begins: the file is the agent's to write.
 			return { kind: "loop", state: { ...reading.state, verify: loop.state.verify, loopId: loop.state.loopId } };
 	}

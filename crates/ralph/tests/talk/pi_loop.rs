@@ -315,6 +315,29 @@ conversations:
 }
 
 #[test]
+fn failed_calls_are_no_iterations_and_the_limit_ends_a_loop() {
+    let (scene, model, pane) = started(
+        r#"
+conversations:
+  - times: 1
+    turns: [{say: one}]
+  - times: 1
+    turns: [{say: two, faults: [{status: 500, repeat: 2}]}]
+  - turns: [{say: "<promise>OTHER</promise> <promise>DONE</promise>"}]
+"#,
+    );
+    pane.line("/ralph-loop Build it --max-iteration 3");
+    pane.wait_to_see("did you mean --max-iterations?");
+    assert!(!has_state(&scene));
+    pane.line("/ralph-loop Build it --completion-promise DONE --max-iterations 3");
+    pane.wait_to_see("Ralph iteration 3/3");
+    pane.wait_to_see("Ralph: Max iterations (3) reached");
+    wait_until_gone(&pane, "Ralph loop · ");
+    assert_eq!(model.requests().len(), 5, "two of them failed");
+    assert!(!has_state(&scene));
+}
+
+#[test]
 fn iterations_in_one_context_follow_each_other_in_one_conversation() {
     let (scene, model, pane) = started(
         "conversations: [{turns: [{say: First part.}, {say: Second part.}, {say: '<promise>DONE</promise>'}]}]",

@@ -108,6 +108,71 @@ fn print_mode_says_what_is_wrong_with_a_command() {
 }
 
 #[test]
+fn print_mode_counts_iterations_past_failed_calls_to_the_limit() {
+    let scene = PiScene::new(
+        r#"
+conversations:
+  - times: 1
+    turns: [{say: one}]
+  - times: 1
+    turns: [{say: two, faults: [{status: 500, repeat: 2}]}]
+  - turns: [{say: "<promise>OTHER</promise> <promise>DONE</promise>"}]
+"#,
+    );
+    let line = "/ralph-loop Build --completion-promise DONE --max-iterations 3";
+    let (out, err) = said(&scene.run(&["-p", line]));
+    assert_eq!(out, "<promise>OTHER</promise> <promise>DONE</promise>\n");
+    assert!(
+        err.ends_with("Ralph: Max iterations (3) reached\n"),
+        "{err}"
+    );
+    assert_eq!(scene.lengths(), [1; 5], "two of them failed");
+    assert!(!scene.state_file().exists());
+}
+
+#[test]
+fn print_mode_stops_after_three_failed_iterations() {
+    let scene = PiScene::new(
+        "conversations: [{turns: [{say: never, faults: [{status: 401, repeat: forever}]}]}]",
+    );
+    let output = scene.run(&["-p", "/ralph-loop x --completion-promise DONE"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("Ralph: Stopped after 3 failed iterations in a row: 401"),
+        "{told}"
+    );
+    assert_eq!(scene.model.requests().len(), 3);
+    assert!(!scene.state_file().exists());
+}
+
+#[test]
+fn print_mode_says_what_became_of_the_state_file() {
+    let file = ".pi/ralph-loop.local.md";
+    for (change, told) in [
+        (
+            format!("rm {file}"),
+            "ralph-loop.local.md was deleted: the loop has stopped after iteration 1",
+        ),
+        (
+            format!("sed -i 's/^iteration: .*/iteration: one/' {file}"),
+            "can't be read (iteration is not a number from 0)",
+        ),
+        (
+            format!("sed -i 's/^active: true/active: false/' {file}"),
+            "says that the loop is not active",
+        ),
+    ] {
+        let scenario = format!(
+            "conversations: [{{turns: [{{say: one, tools: [{{bash: \"{change}\"}}]}}, {{say: two}}]}}]"
+        );
+        let scene = PiScene::new(&scenario);
+        let (_, err) = said(&scene.run(&["-p", "/ralph-loop x"]));
+        assert!(err.contains(told), "{change}: {err}");
+        assert_eq!(scene.model.requests().len(), 2, "{change}");
+    }
+}
+
+#[test]
 fn print_mode_answers_the_other_commands_too() {
     let scene = PiScene::new("conversations: []");
     for (command, told) in [
