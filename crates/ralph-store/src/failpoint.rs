@@ -3,7 +3,10 @@
 //! `RALPH_FAILPOINT=name` or `name:n` ends the process by SIGKILL at the n-th pass of that place.
 //!
 //! `RALPH_FAULT=ENOSPC:place:n` has the disk fail at that place from its n-th pass on, and `ENOSPC:place:n-m` from
-//! the n-th to the m-th; `EIO` likewise. Release builds have none of it.
+//! the n-th to the m-th; `EIO` likewise.
+//!
+//! `RALPH_LIMIT=name:milliseconds` makes a limit of time shorter that no test can wait for. Release builds have none of
+//! it.
 
 use std::{
     io,
@@ -11,6 +14,7 @@ use std::{
         Mutex, OnceLock,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 /// Every failpoint, in the order of the steps, so that a test can go through all of them.
@@ -72,6 +76,23 @@ pub const OF_SYNC: [&str; 20] = [
 
 /// Every place where the disk can be made to fail.
 pub const FAULTS: [&str; 6] = ["journal", "file", "git-object", "log", "progress", "status"];
+
+/// Every limit of time that can be made shorter.
+pub const LIMITS: [&str; 1] = ["server"];
+
+/// Returns a limit of time, or the shorter one that the environment has for it.
+pub fn limit(name: &'static str, usual: Duration) -> Duration {
+    if !cfg!(debug_assertions) {
+        return usual;
+    }
+    debug_assert!(LIMITS.contains(&name), "unknown limit {name}");
+    let wanted = std::env::var("RALPH_LIMIT").ok();
+    let wanted = wanted.as_ref().and_then(|text| text.split_once(':'));
+    match wanted {
+        Some((of, text)) if of == name => text.parse().map_or(usual, Duration::from_millis),
+        Some(_) | None => usual,
+    }
+}
 
 /// Fails here as a disk would, if the environment says so.
 pub fn fault(place: &'static str) -> io::Result<()> {

@@ -19,7 +19,7 @@ use super::{
     statement::{Connection, DatabaseRow, Statement, failed},
 };
 use crate::{
-    Journal, JournalError, Result,
+    Journal, JournalError, Result, failpoint,
     postgres::{Scope, StoreConnection, StoreError, StoreUrl, connect::Peer, schema},
 };
 
@@ -48,7 +48,7 @@ impl JournalServer {
             url,
             tenant,
             notice,
-            patience: PATIENCE,
+            patience: failpoint::limit("server", PATIENCE),
         }
     }
 

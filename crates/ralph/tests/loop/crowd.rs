@@ -1,4 +1,4 @@
-//! Many loops at once on one journal, with people who look on: nothing is lost, nothing counts twice,
+//! Many loops at once on one journal, in a file and on a server, with people who look on: nothing is lost, nothing counts twice,
 //! and nobody is told that the database is locked.
 //!
 //! `RALPH_CROWD_LOOPS` says how many loops there are, and `RALPH_CROWD_TASKS` how many tasks each of them
@@ -17,7 +17,10 @@ use std::{
 use ralph_testkit::TestRepo;
 use serde_json::{Value, json};
 
-use crate::support::{Live, Project, story};
+use crate::{
+    direct::{Server, on_server},
+    support::{Live, Project, story},
+};
 
 /// On a machine that is busy with other things too.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -197,6 +200,43 @@ fn many_loops_share_a_journal_and_nothing_is_lost() {
     assert_whole(&data_dir, &mut ids);
     let told = projects[0].told(&["checkpoint", "verify"]);
     assert!(told.contains("the hash chain is intact"), "{told}");
+}
+
+#[test]
+fn many_loops_share_a_journal_on_a_server_and_nothing_is_lost() {
+    let (loops, tasks) = (loops(), tasks());
+    let keeper = Project::of(TestRepo::bare_folder());
+    let server = Server::new(&keeper);
+    let shared = TestRepo::bare_folder();
+    let url = server.url();
+    let direct = |_| on_server(project(&shared.data_dir()), &url);
+    let projects: Vec<Project> = (0..loops).map(direct).collect();
+    let all = Barrier::new(loops);
+    std::thread::scope(|scope| {
+        for project in &projects {
+            scope.spawn(|| run_one(project, &all));
+        }
+    });
+    assert!(!shared.data_dir().join("ralph.db").exists());
+    let sql = |text: &str| server.database.sql(text);
+    let each = format!("{tasks}|{tasks}|{}|{}|t", tasks * 250_000, tasks * 100);
+    let whole = "SELECT DISTINCT iterations, verified, cost_millionths, input_tokens, ended_at IS NOT NULL FROM ralph.loop";
+    assert_eq!(sql(whole).trim(), each);
+    let calls = loops * tasks;
+    let numbered =
+        "SELECT count(*), min(n), max(n), count(DISTINCT (repository_id, n)) FROM ralph.iteration";
+    assert_eq!(sql(numbered).trim(), format!("{calls}|1|{tasks}|{calls}"));
+    let summed = "SELECT sum(calls), sum(spent) FROM ralph.token_total
+                  WHERE dimension = 'total' AND repository_id = '' AND day = ''";
+    assert_eq!(sql(summed).trim(), format!("{calls}|{}", calls * 250_000));
+    let obeyed =
+        "SELECT count(*), count(done_at) FROM ralph.command WHERE body::json ->> 'command' = 'say'";
+    assert_eq!(sql(obeyed).trim(), format!("{loops}|{loops}"));
+    let chained = "SELECT count(*) FROM ralph.checkpoint c WHERE n > 1 AND NOT EXISTS (
+                     SELECT 1 FROM ralph.checkpoint p WHERE p.loop_id = c.loop_id AND p.n = c.n - 1 AND p.hash = c.prev_hash)";
+    assert_eq!(sql(chained).trim(), "0");
+    let told = projects[0].told(&["db", "audit", "--verify"]);
+    assert!(told.starts_with("ok "), "{told}");
 }
 
 #[test]

@@ -1,24 +1,25 @@
 //! A journal on the server of a team, and nothing in SQLite.
 
 use ralph_testkit::{
+    TestRepo,
     postgres::{Cluster, Database},
     proxy::{Endpoint, Proxy},
 };
 use serde_json::{Value, json};
 
-use crate::support::{Project, good_script, prd, story, wait_until};
+use crate::support::{Live, Project, good_script, prd, story, wait_until};
 
 const ROLE: &str = "laptop";
 
 /// A store that is set up, with tenant `acme` and a role for it.
-struct Server {
+pub(crate) struct Server {
     cluster: Cluster,
-    database: Database,
+    pub(crate) database: Database,
     password: String,
 }
 
 impl Server {
-    fn new(keeper: &Project) -> Self {
+    pub(crate) fn new(keeper: &Project) -> Self {
         let cluster = Cluster::start();
         let database = cluster.database();
         let mut server = Self {
@@ -45,7 +46,7 @@ impl Server {
         assert!(output.status.success(), "{args:?}: {output:?}");
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.database.url_of(ROLE, &self.password)
     }
 
@@ -58,7 +59,7 @@ impl Server {
 }
 
 /// Has the project's journal on the server.
-fn on_server(project: Project, url: &str) -> Project {
+pub(crate) fn on_server(project: Project, url: &str) -> Project {
     project
         .env("RALPH_STORE_MODE", "direct")
         .env("RALPH_STORE_TENANT", "acme")
@@ -157,6 +158,136 @@ fn a_server_that_goes_away_while_an_agent_works_is_waited_for_with_the_agent_kep
 }
 
 #[test]
+fn a_server_that_stays_away_ends_the_loop_with_1_and_the_next_run_goes_on() {
+    let project = Project::new();
+    let (go, runs) = (project.outside("go"), project.outside("runs"));
+    let stories = prd(&[story("A"), story("B")]);
+    project.repo.prd(&stories).commit("tasks");
+    let project = project.command(&format!(
+        "echo $RALPH_TASK_ID >> {runs}; echo begun; while ! [ -e {go} ]; do sleep 0.05; done\n\
+         echo x > $RALPH_TASK_ID.txt; echo \"Task $RALPH_TASK_ID complete\"",
+        go = go.display(),
+        runs = runs.display(),
+    ));
+    let server = Server::new(&project);
+    let (proxy, url) = server.proxy();
+    let project = on_server(project, &url);
+    let mut command = project.run_command(&[]);
+    // In place of 10 minutes.
+    command.env("RALPH_LIMIT", "server:300");
+    let mut live = Live::start(command);
+    while live.wait_for("agent")["text"] != "begun" {}
+    proxy.refuse(true);
+    proxy.cut();
+    std::fs::write(&go, "").unwrap();
+    let ran = live.wait().expect(1);
+    let said = ran.stderr();
+    assert!(said.contains("can't be reached: waiting for it"), "{said}");
+    assert!(said.contains("hint: nothing is lost"), "{said}");
+    assert_eq!(project.landed(), [""; 0]);
+    project.assert_nothing_alive();
+    proxy.refuse(false);
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A", "B"]);
+    let ended = "SELECT count(*), count(ended_at), max(n) FROM ralph.iteration";
+    let rows = server.database.sql(ended);
+    let agents = std::fs::read_to_string(runs).unwrap().lines().count();
+    assert_eq!(rows.trim(), format!("{agents}|{agents}|{agents}"));
+}
+
+#[test]
+fn a_team_sees_and_steers_a_loop_whose_journal_is_on_the_server() {
+    let project = two_stories();
+    let (go, prompts) = (project.outside("go"), project.outside("prompts"));
+    let project = project.command(&format!(
+        "cat >> {prompts}; echo begun; while ! [ -e {go} ]; do sleep 0.05; done\n\
+         echo x > $RALPH_TASK_ID.txt; echo \"Task $RALPH_TASK_ID complete\"",
+        go = go.display(),
+        prompts = prompts.display(),
+    ));
+    let server = Server::new(&project);
+    let project = on_server(project, &server.url());
+    let other = Project::of(TestRepo::bare_folder())
+        .env("RALPH_STORE_TENANT", "acme")
+        .env("RALPH_STORE_URL", server.url());
+    let mut live = project.start(&[]);
+    while live.wait_for("agent")["text"] != "begun" {}
+    let loops = told(&other, &["team", "loops", "--open"]);
+    let id = loops["loops"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(loops["loops"][0]["state"], "running", "{loops}");
+    let paused = told(&other, &["team", "pause", &id]);
+    assert_eq!(paused["state"], "done", "{paused}");
+    let words = told(&other, &["team", "say", &id, "Use short names."]);
+    assert_eq!(words["state"], "done", "{words}");
+    std::fs::write(&go, "").unwrap();
+    wait_until("the team sees that it pauses", || {
+        told(&other, &["team", "loops"])["loops"][0]["state"] == "paused"
+    });
+    let resumed = told(&other, &["team", "resume", &id]);
+    assert_eq!(resumed["state"], "done", "{resumed}");
+    live.wait().expect(0);
+    assert_eq!(project.landed(), ["A", "B"]);
+    let prompts = std::fs::read_to_string(prompts).unwrap();
+    assert!(prompts.contains("Use short names."), "{prompts}");
+    let loops = told(&other, &["team", "loops"]);
+    assert_eq!(loops["loops"][0]["verified"], 2, "{loops}");
+    let deeds = "SELECT string_agg(DISTINCT action, ' ' ORDER BY action) FROM ralph.audit WHERE actor_kind = 'person'";
+    assert_eq!(server.database.sql(deeds).trim(), "pause resume say");
+}
+
+/// What is done to a server, how it is mended, and what is said of it.
+type ServerDamage = (&'static str, &'static str, i32, &'static str);
+
+#[test]
+fn a_server_that_can_not_be_used_is_named_in_one_line_and_nothing_is_half_done() {
+    let project = two_stories().script(&good_script());
+    let server = Server::new(&project);
+    let head = project.repo.git(["rev-parse", "HEAD"]);
+    let project = on_server(project, &server.url());
+    let damages: [ServerDamage; 3] = [
+        (
+            "INSERT INTO ralph.schema_version (version, description, checksum) VALUES (99, 'later', '')",
+            "DELETE FROM ralph.schema_version WHERE version = 99",
+            2,
+            "was set up by a newer ralph (schema 99",
+        ),
+        (
+            "REVOKE ralph_app FROM laptop",
+            "GRANT ralph_app TO laptop",
+            2,
+            "role laptop may not ",
+        ),
+        (
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+               RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+             CREATE TRIGGER full_disk BEFORE INSERT ON ralph.loop EXECUTE FUNCTION full_disk()",
+            "DROP TRIGGER full_disk ON ralph.loop",
+            1,
+            " is full",
+        ),
+    ];
+    for (broken, mended, code, said) in damages {
+        server.database.sql(broken);
+        let output = project.run_command(&[]).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{broken}: {text}");
+        let errors: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("error: "))
+            .collect();
+        assert!(
+            errors.len() == 1 && errors[0].contains(said),
+            "{broken}: {text}"
+        );
+        assert_eq!(server.database.sql("SELECT count(*) FROM ralph.loop"), "0");
+        server.database.sql(mended);
+    }
+    assert_eq!(project.repo.git(["rev-parse", "HEAD"]), head);
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A", "B"]);
+}
+
+#[test]
 fn what_is_wrong_with_the_server_is_one_line_and_nothing_is_changed() {
     let project = two_stories().script(&good_script());
     let server = Server::new(&project);
@@ -202,6 +333,11 @@ fn a_budget_of_the_team_ends_a_loop_before_it_is_overspent() {
     assert_eq!(project.landed(), ["A", "B", "C"], "{}", ran.all());
     let said = ran.one("loop_ended")["sentence"].to_string();
     assert!(said.contains("organisation's budget of $1.00"), "{said}");
+    let all = ran.all();
+    assert!(
+        all.contains("`ralph db budget set` where it is a team's"),
+        "{all}"
+    );
     let held = "SELECT sum(granted) <= 1000000, sum(granted) = (SELECT sum(taken) FROM ralph.budget_period)
                 FROM ralph.budget_share";
     assert_eq!(server.database.sql(held).trim(), "t|t");
