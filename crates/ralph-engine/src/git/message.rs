@@ -25,13 +25,13 @@ pub fn commit_message(
     body: &str,
     trailers: &[(&str, &str)],
 ) -> String {
-    let subject = format!("{kind}: {}", one_line(title, SUBJECT_CHARS));
+    let subject = format!("{kind}: {}", folded(title, SUBJECT_CHARS));
     message_with_trailers(&subject, body, trailers)
 }
 
 /// A subject in a person's own words, the body, and the trailers as the last paragraph.
 pub fn message_with_trailers(subject: &str, body: &str, trailers: &[(&str, &str)]) -> String {
-    let mut message = format!("{}\n", one_line(subject, usize::MAX));
+    let mut message = format!("{}\n", folded(subject, usize::MAX));
     let body: String = body
         .chars()
         .filter(|c| *c != '\0')
@@ -52,7 +52,7 @@ pub fn message_with_trailers(subject: &str, body: &str, trailers: &[(&str, &str)
     if !trailers.is_empty() {
         message.push('\n');
         for (key, value) in trailers {
-            message.push_str(&format!("{key}: {}\n", one_line(value, usize::MAX)));
+            message.push_str(&format!("{key}: {}\n", folded(value, usize::MAX)));
         }
     }
     message
@@ -79,7 +79,8 @@ pub fn slug(title: &str) -> String {
     }
 }
 
-fn one_line(text: &str, chars: usize) -> String {
+/// The words of a text on one line, cut to so many characters.
+fn folded(text: &str, chars: usize) -> String {
     let words: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|w| !w.is_empty())

@@ -267,7 +267,7 @@ impl<'d> NewChecklist<'d> {
                     && (said.files.is_empty() || said.files == task.text.files)
             };
             let said = said.filter(fits);
-            let by_title = ids::slug(&one_line(&task.text.title)) == task.id.as_str();
+            let by_title = ids::slug(&without_comment(&task.text.title)) == task.id.as_str();
             entries.push(NewEntry {
                 task,
                 mark: mark_of(task)?,
@@ -329,7 +329,7 @@ impl<'d> NewChecklist<'d> {
     fn render(&self) -> String {
         let mut out = front_matter(self.meta);
         let title = self.meta.title.as_deref().or(self.meta.project.as_deref());
-        let title = title.map_or_else(|| TITLE.to_owned(), one_line);
+        let title = title.map_or_else(|| TITLE.to_owned(), without_comment);
         out.push_str(&format!("# {title}\n"));
         out.push_str(&self.legend());
         if !self.intro.is_empty() {
@@ -405,7 +405,7 @@ impl NewEntry<'_> {
     fn has_head_of(&self, read: &Task) -> bool {
         let task = self.task;
         read.id == task.id
-            && read.text.title == one_line(&task.text.title)
+            && read.text.title == without_comment(&task.text.title)
             && self.tags().all(|label| read.labels.contains(label))
     }
 
@@ -446,7 +446,11 @@ impl NewEntry<'_> {
             "parallel" => "[P] ".to_owned(),
             label => format!("[{label}] "),
         });
-        let title = format!("{}{}", tags.collect::<String>(), one_line(&text.title));
+        let title = format!(
+            "{}{}",
+            tags.collect::<String>(),
+            without_comment(&text.title)
+        );
         let head = match self.id {
             IdWay::Title => title,
             IdWay::Before => format!("{id}: {title}"),
@@ -486,7 +490,7 @@ impl NewEntry<'_> {
         let Task { text, links, .. } = self.task;
         let mut lines: Vec<String> = Vec::new();
         for item in &text.acceptance {
-            lines.push(format!("Done when: {}", one_line(item)));
+            lines.push(format!("Done when: {}", without_comment(item)));
         }
         for command in self.commands() {
             lines.push(format!("Verify: `{command}`"));
@@ -504,7 +508,7 @@ impl NewEntry<'_> {
             lines.push(format!("Files: {}", text.files.join(", ")));
         }
         let notes = text.notes.as_deref().unwrap_or_default().lines();
-        let notes = notes.map(one_line).filter(|line| !line.is_empty());
+        let notes = notes.map(without_comment).filter(|line| !line.is_empty());
         lines.extend(notes.map(|line| format!("Note: {line}")));
         if !self.is_fenced {
             let is_said = |line: &String| {
@@ -584,6 +588,6 @@ fn lines_in(text: &str) -> usize {
 }
 
 /// A text on one line in which no comment begins.
-fn one_line(text: &str) -> String {
+fn without_comment(text: &str) -> String {
     fold(text).replace("<!--", "<!- -")
 }
