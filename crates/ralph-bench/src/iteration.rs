@@ -2,7 +2,7 @@
 //! the floor.
 
 use std::{
-    process::Stdio,
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -42,7 +42,16 @@ pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) ->
             floor.push(milliseconds(floor::measure(programs, TASKS, start)?));
         }
         let run_with = |file, mode, sandbox| {
-            let took = run_tasks(programs, file, mode, sandbox)?;
+            let took = run_tasks(programs, |repo, command| {
+                if let TaskFile::Ignored = file {
+                    repo.git(["rm", "-q", "--cached", "prd.json"]);
+                    repo.file(".gitignore", "/prd.json\n")
+                        .commit("ignore tasks");
+                }
+                command
+                    .env("RALPH_WORKSPACE_MODE", mode)
+                    .env("RALPH_SAFETY_SANDBOX", sandbox);
+            })?;
             Ok::<_, Box<dyn std::error::Error>>(milliseconds(took))
         };
         let run = |file, mode| run_with(file, mode, "off");
@@ -112,24 +121,18 @@ pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) ->
     Ok(())
 }
 
-fn run_tasks(
+/// Runs all tasks of a new project, and returns what each of them took.
+pub(crate) fn run_tasks(
     programs: &Programs,
-    file: TaskFile,
-    mode: &str,
-    sandbox: &str,
+    prepare: impl FnOnce(&TestRepo, &mut Command),
 ) -> BenchResult<Duration> {
     let repo = project(TASKS);
-    if let TaskFile::Ignored = file {
-        repo.git(["rm", "-q", "--cached", "prd.json"]);
-        repo.file(".gitignore", "/prd.json\n")
-            .commit("ignore tasks");
-    }
+    let mut command = ralph_run(&repo, programs);
+    prepare(&repo, &mut command);
     let before = commits(&repo)?;
     let began = Instant::now();
-    let output = ralph_run(&repo, programs)
+    let output = command
         .args(["--max-iterations", "1000"])
-        .env("RALPH_WORKSPACE_MODE", mode)
-        .env("RALPH_SAFETY_SANDBOX", sandbox)
         .env("RALPH_VERIFICATION_CLEAN_CHECK", "off")
         .stdout(Stdio::null())
         .output()?;
@@ -142,7 +145,7 @@ fn run_tasks(
 }
 
 /// `ralph run` with the stub agent, in a scratch project.
-pub(crate) fn ralph_run(repo: &TestRepo, programs: &Programs) -> std::process::Command {
+pub(crate) fn ralph_run(repo: &TestRepo, programs: &Programs) -> Command {
     let mut command = repo.command(&programs.ralph);
     command
         .args(["run", "prd.json", "--agent", &command_agent(&programs.stub)])

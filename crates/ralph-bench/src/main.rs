@@ -14,6 +14,7 @@ mod history;
 mod iteration;
 mod layer;
 mod status;
+mod store;
 mod stories;
 mod table;
 mod tasks;
@@ -31,7 +32,7 @@ struct Options {
     only: Vec<String>,
 }
 
-const SECTIONS: [(&str, Section); 10] = [
+const SECTIONS: [(&str, Section); 11] = [
     ("iteration", iteration::measure),
     ("layer", layer::measure),
     ("checkpoint", checkpoint::measure),
@@ -42,6 +43,7 @@ const SECTIONS: [(&str, Section); 10] = [
     ("status", status::measure),
     ("history", history::measure),
     ("version", status::measure_version),
+    ("store", store::measure),
 ];
 
 type Section = fn(&Programs, usize, &mut Table) -> BenchResult<()>;

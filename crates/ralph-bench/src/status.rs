@@ -1,6 +1,9 @@
 //! `ralph status` in a project with a long past, and `ralph --version`.
 
-use std::{path::Path, process::Stdio};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use ralph_testkit::TestRepo;
 
@@ -13,10 +16,10 @@ use crate::{
     table::{Row, Table, Target},
 };
 
-const MANY: usize = 100_000;
+const MANY: u64 = 100_000;
 
 pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) -> BenchResult<()> {
-    let repo = project(MANY);
+    let repo = project(usize::try_from(MANY)?);
     // One real iteration, so that the past is made of rows as ralph writes them.
     let output = ralph_run(&repo, programs).arg("--once").output()?;
     if !output.status.success() {
@@ -26,7 +29,7 @@ pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) ->
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(lengthen(&repo.data_dir().join("ralph.db")))?;
+    runtime.block_on(lengthen(&repo.data_dir().join("ralph.db"), MANY))?;
     // Nothing is remembered from one look to the next, so each of them is a first one.
     let time = median_time(repeats.max(11), || ask(&repo, programs, &["status"]))?;
     table.add(&Row {
@@ -56,8 +59,13 @@ pub(crate) fn measure_version(
 
 pub(crate) fn ask(repo: &TestRepo, programs: &Programs, args: &[&str]) -> BenchResult<()> {
     let mut command = repo.command(&programs.ralph);
+    command.args(args);
+    answers(command)
+}
+
+/// Runs a command that must say something.
+pub(crate) fn answers(mut command: Command) -> BenchResult<()> {
     let output = command
-        .args(args)
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .output()?;
@@ -68,14 +76,14 @@ pub(crate) fn ask(repo: &TestRepo, programs: &Programs, args: &[&str]) -> BenchR
     Err(format!("{command:?} ended with {} and: {said}", output.status).into())
 }
 
-/// Repeats the one iteration, its steps and its task's history until there are `MANY` of each, all
+/// Repeats the one iteration, its steps and its task's history until there are so many of each, all
 /// in one loop: the longest past that one can have.
-async fn lengthen(journal: &Path) -> BenchResult<()> {
+pub(crate) async fn lengthen(journal: &Path, many: u64) -> BenchResult<()> {
     use sqlx::Connection as _;
     let mut database = floor::connect(journal).await?;
     let mut transaction = database.begin().await?;
     let numbers =
-        format!("WITH RECURSIVE k(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM k WHERE i < {MANY})");
+        format!("WITH RECURSIVE k(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM k WHERE i < {many})");
     let inserts = [
         format!(
             "{numbers} INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt,
@@ -92,7 +100,7 @@ async fn lengthen(journal: &Path) -> BenchResult<()> {
             "{numbers} INSERT INTO task_state
              SELECT repository_id, source, printf('US-%06d', i), state FROM task_state, k"
         ),
-        format!("UPDATE repository SET next_iteration = {MANY} + 1"),
+        format!("UPDATE repository SET next_iteration = {many} + 1"),
     ];
     for insert in inserts {
         sqlx::query(sqlx::AssertSqlSafe(insert))
