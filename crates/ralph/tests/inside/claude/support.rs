@@ -12,9 +12,13 @@ use ralph_testkit::{
 };
 use serde_json::{Value, json};
 
-/// Claude Code at the pin and at the second pin.
-pub(crate) fn both_pins() -> [PathBuf; 2] {
-    [agents::claude(), agents::second_claude().0]
+/// Claude Code at the pin and at the second pin; at the first alone in a bounded round of `scripts/test`.
+pub(crate) fn both_pins() -> Vec<PathBuf> {
+    let mut pins = vec![agents::claude()];
+    if std::env::var("RALPH_TEST_PINS").as_deref() != Ok("first") {
+        pins.push(agents::second_claude().0);
+    }
+    pins
 }
 
 pub(crate) const STATE: &str = ".claude/ralph-loop.local.md";
