@@ -1,4 +1,5 @@
 //! The lag of the server behind 64 loops on one machine that share a journal: the longest that a change of it waited.
+//! Agents take their time, far less than real ones: without any, the loops alone would keep all processors busy.
 
 use std::{
     path::Path,
@@ -19,7 +20,9 @@ use crate::{
 };
 
 const LOOPS: usize = 64;
-const TASKS: usize = 10;
+const TASKS: usize = 5;
+/// The time that an agent takes, in milliseconds.
+const WORK: &str = "4000";
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 pub(super) fn measure(programs: &Programs, table: &mut Table) -> BenchResult<()> {
@@ -30,7 +33,8 @@ pub(super) fn measure(programs: &Programs, table: &mut Table) -> BenchResult<()>
         let mut command = ralph_run(repo, programs);
         command
             .env("RALPH_DATA_DIR", shared.data_dir())
-            .env("RALPH_VERIFICATION_CLEAN_CHECK", "off");
+            .env("RALPH_VERIFICATION_CLEAN_CHECK", "off")
+            .env("STUB_WORK_MS", WORK);
         server.used_by(&mut command, "sync");
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     };

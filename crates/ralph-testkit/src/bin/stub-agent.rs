@@ -1,14 +1,21 @@
 //! The smallest agent there is, for measuring: reads its prompt, writes one file, claims to be done.
 //!
 //! `STUB_FLOOD_BYTES` has it print that many bytes first, in lines of `STUB_FLOOD_LINE` bytes; a
-//! line of 0 is one without an end. Does nothing else, so that what is measured is not itself.
+//! line of 0 is one without an end. `STUB_WORK_MS` has it take that long, as agents do. Does nothing else, so that what
+//! is measured is not itself.
 
-use std::io::{self, Read as _, Write as _};
+use std::{
+    io::{self, Read as _, Write as _},
+    time::Duration,
+};
 
 fn main() -> io::Result<()> {
     let mut prompt = Vec::new();
     io::stdin().lock().read_to_end(&mut prompt)?;
     let name = std::env::var("RALPH_TASK_ID").unwrap_or_else(|_| std::process::id().to_string());
+    if let Some(milliseconds) = number("STUB_WORK_MS") {
+        std::thread::sleep(Duration::from_millis(milliseconds as u64));
+    }
     std::fs::write(format!("{name}.txt"), format!("{name}\n"))?;
     let mut out = io::stdout().lock();
     if let Some(bytes) = number("STUB_FLOOD_BYTES") {
