@@ -6,4 +6,5 @@
 
 pub mod config;
 pub mod flow;
+pub mod page;
 pub mod result;

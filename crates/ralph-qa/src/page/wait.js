@@ -1,0 +1,46 @@
+// Waiting inside the page, until something holds or the time is over.
+
+/** The next frame; soon, where a page in the background gets none. */
+function nextFrame() {
+  return new Promise((resolve) => {
+    const fallback = setTimeout(resolve, 100);
+    requestAnimationFrame(() => {
+      clearTimeout(fallback);
+      resolve();
+    });
+  });
+}
+
+// The most frames between two looks at a page that does not change: things can change without a sign of it.
+const FRAMES_BETWEEN_LOOKS = 6;
+
+/**
+ * Looks at the page until `look` answers with something that is `done`, or the limit is over: then its last answer
+ * holds. A look that asks for the next frame (`again`) gets it, at least `least` times, also when the limit is over.
+ */
+async function until(limit, look, least = 1) {
+  const end = now() + (limit ?? 0);
+  let changed = true;
+  const observer = new MutationObserver(() => {
+    changed = true;
+  });
+  let observed = false;
+  try {
+    for (let looks = 1; ; looks += 1) {
+      beginPass();
+      const answer = look();
+      const over = now() >= end;
+      if (answer.done || (over && (!answer.again || looks >= least))) return answer;
+      if (!observed) {
+        observed = true;
+        for (const root of allRoots()) observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+      }
+      changed = false;
+      await nextFrame();
+      for (let frames = 1; !answer.again && !changed && frames < FRAMES_BETWEEN_LOOKS && now() < end; frames += 1) await nextFrame();
+    }
+  } finally {
+    observer.disconnect();
+    beginPass();
+  }
+}
