@@ -154,8 +154,8 @@ function standsOverOther(el, rect) {
   const doc = documentOf(el);
   for (const other of allElements()) {
     if (other === el || documentOf(other) !== doc) continue;
-    const style = styleOf(other);
-    const paints = PICTURES.has(localNameOf(other)) || style.backgroundImage !== "none" || colourOf(style.backgroundColor)[3] > 0;
+    const paint = paintOf(other);
+    const paints = PICTURES.has(localNameOf(other)) || paint.image || paint.background[3] > 0;
     if (!paints || !intersection(rectOf(other), rect) || !isVisible(other)) continue;
     if (!holds(other, el) && !holds(el, other)) return true;
   }

@@ -90,7 +90,7 @@ function missingAnswer(target, wants, all, hidden, problem) {
 
 function whyMissing(target, all, hidden, problem) {
   if (target.nth && all.length > 0) return `there ${all.length === 1 ? "is only 1" : `are only ${all.length}`}`;
-  if (hidden.length > 0) return `${describe(hidden[0])} is there, but ${whyHidden(hidden[0])}`;
+  if (hidden.length > 0) return `${describeHidden(hidden[0])} is there, but ${whyHidden(hidden[0])}`;
   return problem;
 }
 

@@ -53,7 +53,9 @@ function hexOf(colour) {
 }
 
 /** The colour of the page where nothing is painted. */
-function canvasColour() {
+const canvasColour = () => (pass.canvas ??= readCanvasColour());
+
+function readCanvasColour() {
   const root = documentElementOf(theDocument);
   const scheme = styleOf(root).colorScheme;
   const isDark = scheme.includes("dark") && (!scheme.includes("light") || theWindow.matchMedia("(prefers-color-scheme: dark)").matches);
@@ -73,24 +75,39 @@ function judgeContrast(el, colour, rect) {
   let behind = [0, 0, 0, 0];
   const center = { x: rect.x + rect.width / 2, y: rect.y + rect.height / 2 };
   for (let at = el; at; at = parentOf(at)) {
-    const own = styleOf(at);
-    if (own.filter !== "none" || own.mixBlendMode !== "normal" || own.backdropFilter !== "none") return NOT_JUDGED;
-    if (own.display !== "contents" && (isRoot(at) || contains(rectOf(at), center, documentOf(at) === documentOf(el)))) {
-      const background = colourOf(own.backgroundColor);
-      if (own.backgroundImage !== "none" && behind[3] < 1) return NOT_JUDGED;
-      text = over(text, background);
-      behind = over(behind, background);
+    const own = paintOf(at);
+    if (own.mixes) return NOT_JUDGED;
+    if ((own.image || own.background[3] > 0) && (isRoot(at) || contains(rectOf(at), center, documentOf(at) === documentOf(el)))) {
+      if (own.image && behind[3] < 1) return NOT_JUDGED;
+      text = over(text, own.background);
+      behind = over(behind, own.background);
     }
-    const opacity = Number(own.opacity);
-    if (opacity < 1) {
-      text = faded(text, opacity);
-      behind = faded(behind, opacity);
+    if (own.opacity < 1) {
+      text = faded(text, own.opacity);
+      behind = faded(behind, own.opacity);
     }
   }
   const canvas = canvasColour();
   text = over(text, canvas);
   behind = over(behind, canvas);
   return { ratio: contrastOf(text, behind), needed: isLargeText(style) ? 3 : 4.5, text, behind };
+}
+
+/** What an element itself paints behind its content, and how it changes what is painted. */
+function paintOf(el) {
+  let paint = pass.paints.get(el);
+  if (!paint) {
+    const style = styleOf(el);
+    const isShown = style.display !== "contents";
+    paint = {
+      background: isShown ? colourOf(style.backgroundColor) : [0, 0, 0, 0],
+      image: isShown && style.backgroundImage !== "none",
+      opacity: Number(style.opacity),
+      mixes: style.filter !== "none" || style.mixBlendMode !== "normal" || style.backdropFilter !== "none",
+    };
+    pass.paints.set(el, paint);
+  }
+  return paint;
 }
 
 // The background of the body is painted on the whole page, as that of the root is.

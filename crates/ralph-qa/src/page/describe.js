@@ -10,6 +10,13 @@ function describe(el) {
   return tagText(el);
 }
 
+/** An element that can't be seen, and so has no name now. */
+function describeHidden(el) {
+  const text = describe(el);
+  const words = collapse(plainTextOf(el));
+  return text.startsWith("<") && words !== "" && ACTED_ROLES.has(roleOf(el)) ? `${roleOf(el)} ${quoted(shorten(words, 60))}` : text;
+}
+
 /** The opening tag of an element, with the attributes that tell it apart. */
 function tagText(el) {
   let text = `<${localNameOf(el)}`;

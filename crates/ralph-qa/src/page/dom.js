@@ -5,6 +5,9 @@ let pass;
 function beginPass() {
   pass = {
     elements: null,
+    labels: null,
+    paints: new Map(),
+    canvas: null,
     styles: new Map(),
     rendered: new Map(),
     visible: new Map(),

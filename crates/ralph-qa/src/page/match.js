@@ -266,12 +266,16 @@ function nearestTo(target, wants) {
   const offer = (said, name, bonus) => {
     if (seen.has(said) || name === "") return;
     seen.add(said);
-    const score = likeness(name, wanted) + bonus;
-    if (score >= 0.45) scored.push({ said, score });
+    const like = bonus >= 1 ? 1 : likeness(name, wanted);
+    if (like >= 0.4) scored.push({ said, score: like + bonus });
   };
   for (const { el, said, name, bonus } of poolFor(target, wants)) offer(said ?? describe(el), name, bonus);
   scored.sort((a, b) => b.score - a.score);
-  return scored.slice(0, NEAREST_MOST).map(({ said }) => said);
+  // What is much further away than the best is of no help.
+  return scored
+    .filter(({ score }) => score >= scored[0].score * 0.7)
+    .slice(0, NEAREST_MOST)
+    .map(({ said }) => said);
 }
 
 function* poolFor(target, wants) {
@@ -328,8 +332,10 @@ function likeness(text, wanted) {
   const one = fold(text).slice(0, 80);
   const other = fold(wanted).slice(0, 80);
   if (one === "" || other === "") return 0;
-  if (one.includes(other) || other.includes(one)) return Math.max(0.7, 1 - Math.abs(one.length - other.length) / 80);
-  const byLetters = 1 - editDistance(one, other) / Math.max(one.length, other.length);
+  const [shorter, longer] = one.length < other.length ? [one, other] : [other, one];
+  if (shorter.length > 2 && longer.includes(shorter)) return 0.6 + (0.4 * shorter.length) / longer.length;
+  // The difference of their lengths is the least that their distance can be.
+  const byLetters = shorter.length / longer.length < 0.45 ? 0 : 1 - editDistance(one, other) / longer.length;
   const words = new Set(one.split(" "));
   const asked = [...new Set(other.split(" "))];
   const shared = asked.filter((word) => words.has(word)).length;

@@ -89,9 +89,19 @@ const LABELABLE = new Set(["button", "input", "meter", "output", "progress", "se
 
 /** The `<label>`s of a control. */
 function labelsOf(el) {
-  if (!isHtml(el) || !LABELABLE.has(localNameOf(el))) return [];
-  return Array.from(el.labels ?? []);
+  if (!pass.labels) {
+    pass.labels = new Map();
+    for (const label of allElements()) {
+      if (!isTag(label, "label") || !label.control) continue;
+      const known = pass.labels.get(label.control);
+      if (known) known.push(label);
+      else pass.labels.set(label.control, [label]);
+    }
+  }
+  return pass.labels.get(el) ?? NO_LABELS;
 }
+
+const NO_LABELS = [];
 
 function nativeName(el, walk) {
   const name = localNameOf(el);
@@ -100,7 +110,7 @@ function nativeName(el, walk) {
     const title = lightChildren(el).find((child) => isElement(child) && localNameOf(child) === "title");
     return title ? plainTextOf(title) : null;
   }
-  if (LABELABLE.has(name)) {
+  if (labelsOf(el).length > 0) {
     const text = labelsOf(el).map((label) => labelText(label, walk.seen)).join(" ");
     if (collapse(text) !== "") return text;
   }

@@ -150,7 +150,7 @@ function statesOf(el, role) {
 /** "true", "false" or "mixed"; null for what can't be checked. */
 function checkedStateOf(el) {
   if (isTag(el, "input") && (el.type === "checkbox" || el.type === "radio")) return el.indeterminate ? "mixed" : String(el.checked);
-  if (isTag(el, "option")) return String(el.selected);
+  if (isTag(el, "option")) return null;
   const role = roleOf(el);
   if (CHECKED_ROLES.has(role)) return attributeOf(el, "aria-checked") ?? "false";
   if (role === "button") return attributeOf(el, "aria-pressed");

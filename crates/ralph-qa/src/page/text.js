@@ -3,8 +3,12 @@
 // Marks of writing direction, joiners of lines, and the private characters that fonts of icons use.
 const UNSEEN = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ue000-\uf8ff]/g;
 
+// Most texts are plain already.
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+
 /** A text with single spaces, without marks that can't be seen. */
-const collapse = (text) => text.replace(UNSEEN, "").replace(/\s+/g, " ").trim().normalize("NFC");
+const collapse = (text) => (text === "" || PLAIN.test(text) ? text : collapseOdd(text));
+const collapseOdd = (text) => text.replace(UNSEEN, "").replace(/\s+/g, " ").trim().normalize("NFC");
 
 /** A text as it is compared where case does not matter. */
 const fold = (text) => collapse(text).toLowerCase();
