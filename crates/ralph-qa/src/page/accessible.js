@@ -36,7 +36,9 @@ function nameFindings(judged) {
   const root = documentElementOf(theDocument);
   if (root && judged(root) && !collapse(attributeOf(root, "lang") ?? "")) findings.push("<html> has no lang: the language of the page is not known");
   for (const el of allElements()) {
-    if (!isExposed(el) || !judged(el)) continue;
+    // An empty heading has no height, and is read out nevertheless.
+    const isThere = isExposed(el) || (roleOf(el) === "heading" && isRendered(el) && !isAriaHidden(el) && !isInert(el));
+    if (!isThere || !judged(el)) continue;
     const fault = nameFault(el, roleOf(el));
     if (fault) findings.push(fault);
   }

@@ -4,10 +4,13 @@ const POINTED = new Set(["click", "hover", "type", "select"]);
 // How an element is scrolled into view, one way after the other while something covers it.
 const SCROLLS = ["center", "end", "start", "center", "end", "start"];
 
+// Looks that are needed to see that an element stands still, and to scroll it into view in one way or another.
+const LOOKS_LEAST = 4;
+
 async function ready({ target, wants, limit }) {
   library.chosen = null;
-  const course = { element: null, rect: null, scrolls: 0 };
-  const answer = await until(limit, () => lookReady(target, wants, course), 4);
+  const course = { element: null, rect: null, still: 0, scrolls: 0 };
+  const answer = await until(limit, () => lookReady(target, wants, course), LOOKS_LEAST);
   return answer.value();
 }
 
@@ -31,7 +34,7 @@ function lookReady(target, wants, course) {
 function lookInPlace(el, wants, course) {
   const shown = pointedElement(el);
   const rect = topRect(boxOf(shown), documentOf(shown));
-  const isStill = course.element === el && sameRect(course.rect, rect);
+  course.still = course.element === el && sameRect(course.rect, rect) ? course.still + 1 : 0;
   course.element = el;
   course.rect = rect;
   if (!POINTED.has(wants)) {
@@ -42,7 +45,7 @@ function lookInPlace(el, wants, course) {
     }
     return readyAnswer(el, { x: rect.x + rect.width / 2, y: rect.y + rect.height / 2 });
   }
-  if (!isStill) return blocked(el, "it is moving", true);
+  if (course.still === 0 || (course.still < STILL_FRAMES && isAnimated(shown))) return blocked(el, "it is moving", true);
   const point = pointOf(el, shown);
   if (point.hit) return readyAnswer(el, point);
   if (course.scrolls < SCROLLS.length) {
@@ -53,6 +56,20 @@ function lookInPlace(el, wants, course) {
     return blocked(el, point.why, course.scrolls <= SCROLLS.length / 2);
   }
   return blocked(el, point.why);
+}
+
+// An animation that has not begun yet, or pauses, does not move its element for some frames; one that does not move it
+// for so many is another kind of animation.
+const STILL_FRAMES = 12;
+const MOVES = /^(transform|translate|scale|rotate|left|right|top|bottom|inset|width|height|min|max|margin|padding|offset|flex|grid|font)/;
+
+/** True if an animation that comes to an end moves an element, or what is around it. */
+function isAnimated(el) {
+  return allDocuments().some((doc) => animationsOfDocument(doc).some((animation) => {
+    if (animation.playState !== "running" || !animation.effect?.target || isScrolled(animation)) return false;
+    if (!Number.isFinite(Number(animation.effect.getComputedTiming().endTime)) || !holds(animation.effect.target, el)) return false;
+    return animation.effect.getKeyframes().some((frame) => Object.keys(frame).some((property) => MOVES.test(property)));
+  }));
 }
 
 const sameRect = (one, other) => one !== null && ["x", "y", "width", "height"].every((side) => Math.abs(one[side] - other[side]) < 0.1);
@@ -90,8 +107,15 @@ function missingAnswer(target, wants, all, hidden, problem) {
 
 function whyMissing(target, all, hidden, problem) {
   if (target.nth && all.length > 0) return `there ${all.length === 1 ? "is only 1" : `are only ${all.length}`}`;
+  if (hidden.length === 0 && !problem) return foreignFrames();
   if (hidden.length > 0) return `${describeHidden(hidden[0])} is there, but ${whyHidden(hidden[0])}`;
   return problem;
+}
+
+/** What could not be looked into; null if there is nothing. */
+function foreignFrames() {
+  const frames = allElements().filter((el) => isTag(el, "iframe") && /^https?:/.test(el.src) && !frameDocument(el) && isVisible(el));
+  return frames.length === 0 ? null : `frames of another origin are not looked into: ${frames.slice(0, 3).map(tagText).join(", ")}`;
 }
 
 /** The element that a step acts on, where a target names one that stands for it: a label, a host of a field. */

@@ -331,8 +331,8 @@ async function checkImages(limit) {
     const broken = (await Promise.all(suspects.map(async (el) => ((await decodes(el)) ? null : el)))).filter(Boolean);
     if (broken.length === 0 && loading.length === 0) return { ok: true };
     if (now() >= end) return imagesAnswer(broken, loading);
-    await nextFrame();
-    for (let frames = 1; frames < FRAMES_BETWEEN_LOOKS && now() < end; frames += 1) await nextFrame();
+    const pause = Math.min(end, now() + BETWEEN_LOOKS);
+    while (now() < pause) await nextFrame();
   }
 }
 

@@ -143,6 +143,7 @@ function findByText(target, scope) {
   const squeezed = squeeze(target.value);
   if (squeezed === "") return { all: [], hidden: [], problem: "the text is empty" };
   const root = scope ?? documentElementOf(theDocument);
+  if (!root) return { all: [], hidden: [] };
   const found = innermostWithText(root, squeezed, (text) => accepts(target, text)).filter((el) => el !== scope && isVisible(el));
   return { all: found, hidden: found.length > 0 ? [] : hiddenWithText(root, target, squeezed) };
 }

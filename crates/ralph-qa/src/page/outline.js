@@ -35,11 +35,14 @@ function outlineOf(el) {
     return isInert(el) && holdsModal(el) ? childrenOf(el).flatMap((child) => (isText(child) ? [] : outlineOf(child))) : [];
   }
   const role = roleOf(el);
-  const passes = role === "generic" || role === "none" || role === "document" || !isRendered(el) || (isSvg(el) && nameOf(el) === "");
-  if (passes) return role === "img" ? [] : contentNodes(el);
+  if (isSvg(el) && nameOf(el) === "") return [];
+  if (role === "generic" || role === "none" || role === "document" || !isRendered(el)) {
+    const nodes = contentNodes(el);
+    return namesItsPlace(el) ? nodes.filter((node) => typeof node !== "string") : nodes;
+  }
   const name = nameOf(el);
   const node = { role, name, value: valueLine(el, role), state: statesOf(el, role), el, children: [] };
-  if (WITHOUT_CHILDREN.has(role)) return [node];
+  if (WITHOUT_CHILDREN.has(role)) return role !== "img" || name !== "" || isTag(el, "img") ? [node] : [];
   node.children = isTag(el, "select") ? optionNodes(el) : contentNodes(el);
   if (NAMED_BY_CONTENT.has(role)) {
     node.children = node.children.filter((child) => typeof child !== "string");
@@ -47,10 +50,19 @@ function outlineOf(el) {
     node.name = visibleText(el);
     node.children = node.children.filter((child) => typeof child !== "string");
   }
-  return [node];
+  // What has the name of the thing that it is in says nothing more, and neither does an empty box.
+  if (node.children.length === 1 && node.children[0].role === "img" && node.children[0].name === name) node.children = [];
+  const isEmpty = node.name === "" && !ACTED_ROLES.has(role) && node.children.every((child) => typeof child === "string" && collapse(child) === "");
+  return isEmpty ? [] : [node];
 }
 
 const holdsModal = (el) => modalDialog() !== null && holds(el, modalDialog());
+
+/** True for the label of a field that can be seen, the legend of a field set and the like: the name of another line. */
+function namesItsPlace(el) {
+  if (isTag(el, "label")) return Boolean(el.control && isExposed(el.control) && nameOf(el.control) !== "");
+  return (isTag(el, "legend") || isTag(el, "figcaption")) && ["group", "figure"].includes(roleOf(parentOf(el)));
+}
 
 // Parts of a sentence, which do not make it more than a text.
 const isPhrase = ({ role }) => ["link", "strong", "emphasis", "code", "mark", "time", "subscript", "superscript", "insertion", "deletion", "term"].includes(role);
@@ -102,7 +114,7 @@ function valueLine(el, role) {
   const value = valueOf(el);
   if (value === null || value === "") return null;
   if (isPassword(el)) return "••••";
-  return isTag(el, "select") ? Array.from(el.selectedOptions, (option) => collapse(option.label)).join(", ") : shorten(value, 200);
+  return isTag(el, "select") ? Array.from(el.selectedOptions, (option) => collapse(option.label)).join(", ") : shorten(collapse(value), 200);
 }
 
 const isPassword = (el) => isTag(el, "input") && el.type === "password";
@@ -128,7 +140,7 @@ function valueOf(el) {
 
 function statesOf(el, role) {
   const states = [];
-  const checked = checkedStateOf(el);
+  const checked = CHECKED_ROLES.has(role) ? checkedStateOf(el) : null;
   if (checked === "true") states.push("checked");
   if (checked === "mixed") states.push("mixed");
   if (attributeOf(el, "aria-pressed") === "true") states.push("pressed");

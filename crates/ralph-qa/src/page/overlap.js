@@ -171,16 +171,19 @@ function isBadge(el, other) {
 function isLayered(first, second, common) {
   const hit = hitInDocument(first.el, common);
   if (hit && !isRoot(hit) && !holds(first.el, hit) && !holds(second.el, hit) && !holds(hit, first.el) && !holds(hit, second.el)) return true;
-  const isOver = (one, other) => {
-    for (let at = one.el; at && !holds(at, other.el); at = parentOf(at)) {
-      const style = styleOf(at);
-      if (["fixed", "sticky"].includes(style.position) || isTag(at, "dialog") || hasAttribute(at, "popover")) return true;
-      if (style.position !== "absolute" || (at === one.el && one.kind === "control")) continue;
-      if (colourOf(style.backgroundColor)[3] > 0.9 && intersection(rectOf(at), common)) return true;
-    }
-    return false;
-  };
-  return isOver(first, second) || isOver(second, first);
+  return liesInLayer(first, second, common) || liesInLayer(second, first, common);
+}
+
+function liesInLayer(one, other, common) {
+  let isPaintedOver = false;
+  for (let at = one.el; at && !holds(at, other.el); at = parentOf(at)) {
+    const style = styleOf(at);
+    if (["fixed", "sticky"].includes(style.position) || isTag(at, "dialog") || hasAttribute(at, "popover")) return true;
+    if (at === one.el && one.kind === "control") continue;
+    isPaintedOver ||= (colourOf(style.backgroundColor)[3] > 0.9 || style.backgroundImage !== "none") && intersection(rectOf(at), common) !== null;
+    if (isPaintedOver && style.position === "absolute") return true;
+  }
+  return false;
 }
 
 function hitInDocument(el, common) {

@@ -11,8 +11,8 @@ function nextFrame() {
   });
 }
 
-// The most frames between two looks at a page that does not change: things can change without a sign of it.
-const FRAMES_BETWEEN_LOOKS = 6;
+// The time between two looks at a page that does not change: things can change without a sign of it.
+const BETWEEN_LOOKS = 100;
 
 /**
  * Looks at the page until `look` answers with something that is `done`, or the limit is over: then its last answer
@@ -28,6 +28,7 @@ async function until(limit, look, least = 1) {
   try {
     for (let looks = 1; ; looks += 1) {
       beginPass();
+      const start = now();
       const answer = look();
       const over = now() >= end;
       if (answer.done || (over && (!answer.again || looks >= least))) return answer;
@@ -35,9 +36,13 @@ async function until(limit, look, least = 1) {
         observed = true;
         for (const root of allRoots()) observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
       }
+      // A look that took long leaves the page some time for itself.
+      const took = now() - start;
+      const pause = answer.again ? 0 : took;
       changed = false;
       await nextFrame();
-      for (let frames = 1; !answer.again && !changed && frames < FRAMES_BETWEEN_LOOKS && now() < end; frames += 1) await nextFrame();
+      while (now() < Math.min(end, start + took + pause)) await nextFrame();
+      while (!answer.again && !changed && now() < Math.min(end, start + Math.max(BETWEEN_LOOKS, 4 * took))) await nextFrame();
     }
   } finally {
     observer.disconnect();

@@ -77,7 +77,8 @@ impl Chromium {
         let (browser, mut handler) = Browser::connect(address).await.unwrap();
         let events = tokio::spawn(async move {
             // What it says on its error output is read, so that it never waits for a reader.
-            let drained = tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+            let drained =
+                tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
             while handler.next().await.is_some() {}
             drained.abort();
         });
@@ -168,7 +169,9 @@ impl TestPage {
 
     pub(crate) async fn resize(&self, width: i64, height: i64, mobile: bool) {
         self.page
-            .execute(SetDeviceMetricsOverrideParams::new(width, height, 1.0, mobile))
+            .execute(SetDeviceMetricsOverrideParams::new(
+                width, height, 1.0, mobile,
+            ))
             .await
             .unwrap();
     }
@@ -208,6 +211,9 @@ impl TestPage {
     }
 
     pub(crate) async fn insert(&self, text: &str) {
-        self.page.execute(InsertTextParams::new(text)).await.unwrap();
+        self.page
+            .execute(InsertTextParams::new(text))
+            .await
+            .unwrap();
     }
 }

@@ -32,7 +32,10 @@ pub(crate) fn read_all() -> Vec<Table> {
     let mut files: Vec<_> = std::fs::read_dir(site::folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "yaml")
+        })
         .collect();
     files.sort();
     files
