@@ -32,9 +32,10 @@ pub const WORLD: &str = "ralph";
 
 /// The script that defines `ralphPage`. A second evaluation in the same document does nothing.
 pub const LIBRARY: &str = concat!(
-    "(() => {\n\"use strict\";\nif (Object.hasOwn(globalThis, \"ralphPage\")) return;\n",
+    "(() => {\n\"use strict\";\nif (Object.hasOwn(globalThis, \"ralphPage\") && ralphPage.document === document) return;\n",
     include_str!("page/natives.js"),
     include_str!("page/dom.js"),
+    include_str!("page/generated.js"),
     include_str!("page/text.js"),
     include_str!("page/roles.js"),
     include_str!("page/names.js"),

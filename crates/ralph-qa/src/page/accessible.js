@@ -18,7 +18,14 @@ function findInaccessible({ names, contrast, except }) {
     findings.push(...found.findings);
     notJudged = found.notJudged;
   }
-  return { findings, notJudged };
+  return { findings: counted(findings), notJudged };
+}
+
+/** Findings without repetition, with the number of times. */
+function counted(findings) {
+  const times = new Map();
+  for (const finding of findings) times.set(finding, (times.get(finding) ?? 0) + 1);
+  return Array.from(times, ([finding, count]) => (count > 1 ? `${finding} (${count} times)` : finding));
 }
 
 function leftOut(selectors) {

@@ -400,7 +400,7 @@ function isDeadFragment(el, fragment) {
 // Findings that did not change for so long are final: no need to wait for the end of the limit.
 const FINAL_AFTER = 2000;
 
-function judged(findings, expected, more, course) {
+function findingsAnswer(findings, expected, more, course) {
   if (findings.length === 0) return passed(more);
   const all = findings.join("\n");
   if (all !== course.findings) Object.assign(course, { findings: all, since: now() });
@@ -409,11 +409,11 @@ function judged(findings, expected, more, course) {
 }
 
 function checkOverlap({ target }, course) {
-  if (!target) return judged(findOverlaps(null), "nothing on the page overlaps or is cut off", {}, course);
-  return withOne(target, (el) => judged(findOverlaps(el), `nothing in ${describe(el)} overlaps or is cut off`, {}, course));
+  if (!target) return findingsAnswer(findOverlaps(null), "nothing on the page overlaps or is cut off", {}, course);
+  return withOne(target, (el) => findingsAnswer(findOverlaps(el), `nothing in ${describe(el)} overlaps or is cut off`, {}, course));
 }
 
 function checkAccessible(rules, course) {
   const { findings, notJudged } = findInaccessible(rules);
-  return judged(findings, "the page is accessible", { not_judged: notJudged }, course);
+  return findingsAnswer(findings, "the page is accessible", { not_judged: notJudged }, course);
 }

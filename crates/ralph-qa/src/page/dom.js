@@ -11,6 +11,7 @@ function beginPass() {
     styles: new Map(),
     rendered: new Map(),
     visible: new Map(),
+    folded: new Map(),
     ariaHidden: new Map(),
     inert: new Map(),
     roles: new Map(),
@@ -18,6 +19,7 @@ function beginPass() {
     raw: new Map(),
     texts: new Map(),
     frames: new Map(),
+    generating: new Map(),
     modal: undefined,
   };
 }
@@ -203,7 +205,7 @@ function pictureOfArea(area) {
 function isVisible(el) {
   let visible = pass.visible.get(el);
   if (visible === undefined) {
-    visible = isRendered(el) && (hasSize(el) || isOption(el) || showsOutsideItself(el));
+    visible = isRendered(el) && (hasSize(el) || isOption(el) || showsOutsideItself(el)) && !isFoldedAway(el);
     pass.visible.set(el, visible);
   }
   return visible;
@@ -220,6 +222,36 @@ function showsOutsideItself(el) {
   const style = styleOf(el);
   if (style.display !== "contents" && (style.overflowX !== "visible" || style.overflowY !== "visible")) return false;
   return childrenOf(el).some((child) => (isText(child) ? textRects(child).length > 0 : isVisible(child)));
+}
+
+/** True for a box without a size that shows nothing of its content: folded up. */
+function isFolded(el) {
+  const rect = rectOf(el);
+  if (rect.width > 0 && rect.height > 0) return false;
+  const { display, overflowX, overflowY } = styleOf(el);
+  if (display === "inline" || display === "contents" || display === "none") return false;
+  return (rect.width === 0 && overflowX !== "visible") || (rect.height === 0 && overflowY !== "visible");
+}
+
+/** The innermost folded box around an element; null if there is none. */
+function foldAround(el) {
+  const parent = parentOf(el);
+  if (!parent) return null;
+  let fold = pass.folded.get(parent);
+  if (fold === undefined) pass.folded.set(parent, (fold = isFolded(parent) ? parent : foldAround(parent)));
+  return fold;
+}
+
+function isFoldedAway(el) {
+  const fold = foldAround(el);
+  if (!fold || isOption(el)) return false;
+  // A box that is placed by another one is not cut off.
+  const isPlaced = styleOf(fold).position !== "static";
+  for (let at = el; at && at !== fold; at = parentOf(at)) {
+    const { position } = styleOf(at);
+    if (position === "fixed" || (position === "absolute" && !isPlaced)) return false;
+  }
+  return true;
 }
 
 /** Boxes of the lines of a text node, without empty ones. */
@@ -306,6 +338,7 @@ function whyHidden(el) {
     if (style.contentVisibility === "hidden") return `${of} has content-visibility: hidden`;
   }
   if (styleOf(el).visibility !== "visible") return `it has visibility: ${styleOf(el).visibility}`;
+  if (isFoldedAway(el)) return `${tagText(foldAround(el))} around it is folded up`;
   if (!isVisible(el)) return "it has no size";
   if (isAriaHidden(el)) return "it is aria-hidden";
   if (isInert(el)) return whyInert(el);

@@ -1,6 +1,8 @@
 // What Rust calls. See `page.rs` for the contract.
 
 const library = {
+  /** The document that this library is for. */
+  document: theDocument,
   /** The element that the last `ready` found. */
   chosen: null,
   ready,
@@ -14,4 +16,4 @@ const library = {
   boxes,
 };
 
-Object.defineProperty(globalThis, "ralphPage", { value: library, configurable: false, writable: false });
+Object.defineProperty(globalThis, "ralphPage", { value: library, configurable: true, writable: false });

@@ -121,15 +121,24 @@ function accepts({ value, exact }, text) {
 
 function findByRole({ role: asked, value, name, exact }, wants, scope) {
   const role = normalRole(asked || value);
+  const elements = elementsIn(scope).filter((el) => roleOf(el) === role);
+  if (name !== null && name !== undefined && collapse(name) !== "") return sortedByName(elements, { value: name, exact }, wants);
   const result = { all: [], hidden: [] };
-  for (const el of elementsIn(scope)) {
-    if (roleOf(el) !== role) continue;
-    const wanted = name === null || name === undefined || collapse(name) === "";
-    if (isExposed(el) || (wants === "upload" && isFileInput(el))) {
-      if (wanted || accepts({ value: name, exact }, callNameOf(el))) result.all.push(el);
-    } else if (wanted || accepts({ value: name, exact }, nameOf(el) || collapse(plainTextOf(el)))) {
-      result.hidden.push(el);
-    }
+  for (const el of elements) (isThere(el, wants) ? result.all : result.hidden).push(el);
+  return result;
+}
+
+const isThere = (el, wants) => isExposed(el) || (wants === "upload" && isFileInput(el));
+
+/** The elements with a name, those that are there apart from those that are hidden. */
+function sortedByName(elements, target, wants) {
+  const result = { all: [], hidden: [] };
+  const squeezed = squeeze(target.value);
+  for (const el of elements) {
+    // To see that a name is another one is quicker than to see whether the element is there.
+    if (accepts(target, callNameOf(el))) (isThere(el, wants) ? result.all : result.hidden).push(el);
+    // What is hidden has no name, or a shorter one.
+    else if (rawTextOf(el).includes(squeezed) && !isThere(el, wants) && accepts(target, plainTextOf(el))) result.hidden.push(el);
   }
   return result;
 }
@@ -219,18 +228,7 @@ function findByAny(target, wants, scope) {
   return { all: [], hidden, problem };
 }
 
-function findActed(target, wants, scope) {
-  const result = { all: [], hidden: [] };
-  for (const el of elementsIn(scope)) {
-    if (!canBe(el, wants)) continue;
-    if (isExposed(el) || (wants === "upload" && isFileInput(el))) {
-      if (accepts(target, callNameOf(el))) result.all.push(el);
-    } else if (accepts(target, nameOf(el))) {
-      result.hidden.push(el);
-    }
-  }
-  return result;
-}
+const findActed = (target, wants, scope) => sortedByName(elementsIn(scope).filter((el) => canBe(el, wants)), target, wants);
 
 const NOT_NAMED = new Set(["generic", "none", "document"]);
 

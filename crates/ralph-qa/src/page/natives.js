@@ -50,6 +50,11 @@ const execCommandOf = methodOf(Document.prototype, "execCommand");
 const rangeIn = methodOf(Document.prototype, "createRange");
 const animationsOfDocument = methodOf(Document.prototype, "getAnimations");
 
+const sheetsOfDocument = getterOf(Document.prototype, "styleSheets");
+const sheetsOfShadow = getterOf(ShadowRoot.prototype, "styleSheets");
+const adoptedByDocument = getterOf(Document.prototype, "adoptedStyleSheets");
+const adoptedByShadow = getterOf(ShadowRoot.prototype, "adoptedStyleSheets");
+
 const NODE_ELEMENT = 1;
 const NODE_TEXT = 3;
 const NODE_DOCUMENT = 9;

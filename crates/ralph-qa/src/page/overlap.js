@@ -33,16 +33,16 @@ function layoutThings() {
     const texts = lightChildren(el).filter((node) => isText(node) && dataOf(node).trim() !== "");
     if (!isControl && texts.length === 0) continue;
     if (isAriaHidden(el) || isTransparent(el) || isForScreenReaders(el) || isRotated(el, rotated)) continue;
-    if (isControl) add(things, el, "control", rectOf(el), rectOf(el), outerClip(el, clips));
+    if (isControl) addThing(things, el, "control", rectOf(el), rectOf(el), outerClip(el, clips));
     if (styleOf(el).visibility !== "visible" || isTag(el, "option")) continue;
     const clip = innerClip(el, clips);
     const lines = texts.flatMap(textRects);
-    for (const line of lines) add(things, el, "text", tightened(line, el), line, clip, lines.length);
+    for (const line of lines) addThing(things, el, "text", tightened(line, el), line, clip, lines.length);
   }
   return things;
 }
 
-function add(things, el, kind, rect, full, clip, lines = 1) {
+function addThing(things, el, kind, rect, full, clip, lines = 1) {
   const shown = intersection(rect, clip);
   if (shown) things.push({ el, kind, shown, full, lines, at: things.length });
 }
@@ -248,7 +248,11 @@ function widerThanPage(thing) {
   const width = clientWidthOf(documentElementOf(theDocument));
   const left = thing.shown.x + theWindow.scrollX;
   const right = left + thing.shown.width;
-  if (left >= width || right <= 0) return null;
+  // What is beyond an edge as a whole is not seen, unless the page can be scrolled to it.
+  const root = documentElementOf(theDocument);
+  const scrolls = scrollWidthOf(root) > width + 1 && !isCut(styleOf(root).overflowX) && !isCut(styleOf(bodyOf(theDocument) ?? root).overflowX);
+  const toLeft = styleOf(root).direction === "rtl";
+  if ((left >= width && (!scrolls || toLeft)) || (right <= 0 && (!scrolls || !toLeft))) return null;
   if (right > width + 2) return `${thingText(thing)} sticks out of the page by ${Math.round(right - width)} px at the right`;
   if (left < -2) return `${thingText(thing)} sticks out of the page by ${Math.round(-left)} px at the left`;
   return null;

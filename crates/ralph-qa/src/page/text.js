@@ -75,7 +75,7 @@ function renderedText(el) {
 const NO_TEXT = { plain: "", shown: "" };
 
 function computeText(el, withGenerated) {
-  if (isSkipped(el) || !isRendered(el) || isTransparent(el)) return NO_TEXT;
+  if (isSkipped(el) || !isRendered(el) || isTransparent(el) || isFolded(el)) return NO_TEXT;
   const style = styleOf(el);
   const face = faceOfInput(el);
   if (face !== null) return bordered({ plain: face, shown: transformed(face, style) }, style);
@@ -135,25 +135,16 @@ const readingsOf = (el) => readings(renderedText(el));
 /** The rendered text of an element, for people. */
 const visibleText = (el) => collapse(renderedText(el).shown.replace(SOFT_BORDERS, " "));
 
-/** The text that CSS puts before or after the content of an element. */
-function generatedText(el, pseudo) {
-  const { content } = getComputedStyle(el, pseudo);
-  if (content === "none" || content === "normal" || content === "") return "";
-  const alternative = content.lastIndexOf(" / ");
-  const said = alternative >= 0 && !/"[^"]* \/ [^"]*"$/.test(content) ? content.slice(alternative) : content;
-  return Array.from(said.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, text]) => text.replace(/\\(.)/g, "$1")).join("");
-}
-
-/** The innermost elements below `root` whose rendered text has a reading that `accepts`. `squeezed` is part of it. */
-function innermostWithText(root, squeezed, accepts) {
+/** The innermost elements below `root` whose rendered text has a reading that is wanted. `squeezed` is part of it. */
+function innermostWithText(root, squeezed, isWanted) {
   const found = [];
   const descend = (el) => {
-    if (!rawTextOf(el).includes(squeezed) || !mayShow(el)) return false;
+    if (!rawTextOf(el).includes(squeezed) || !mayShow(el) || isFolded(el)) return false;
     let inside = false;
     const children = isTag(el, "select") && isDropDown(el) ? [] : childrenOf(el);
     for (const child of children) if (!isText(child) && descend(child)) inside = true;
     if (inside) return true;
-    if (!readingsOf(el).some(accepts)) return false;
+    if (!readingsOf(el).some(isWanted)) return false;
     found.push(el);
     return true;
   };

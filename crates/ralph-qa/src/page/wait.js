@@ -30,8 +30,8 @@ async function until(limit, look, least = 1) {
       beginPass();
       const start = now();
       const answer = look();
-      const over = now() >= end;
-      if (answer.done || (over && (!answer.again || looks >= least))) return answer;
+      const isOver = now() >= end;
+      if (answer.done || (isOver && (!answer.again || looks >= least))) return answer;
       if (!observed) {
         observed = true;
         for (const root of allRoots()) observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
