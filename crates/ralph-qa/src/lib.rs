@@ -7,4 +7,5 @@
 pub mod config;
 pub mod flow;
 pub mod page;
+pub mod picture;
 pub mod result;
