@@ -4,6 +4,7 @@
 //! Must not judge tasks, know of loops or print: what it finds is data, and `ralph qa run` is a verify command like
 //! any other.
 
+pub mod baseline;
 pub mod config;
 pub mod flow;
 pub mod page;
