@@ -1,6 +1,6 @@
 //! Baselines: where approved pictures lie, what there is to approve, and approving it.
 //!
-//! What a report says is not trusted: a flow that an agent ran may have written it. A path in it leads to a picture
+//! A report is not trusted: a flow that an agent ran may have written it. A path in it leads to a picture
 //! of the results or to a baseline beside a flow of the project, or it is refused. Nothing is deleted here.
 
 use std::{
@@ -70,7 +70,7 @@ pub struct PictureApproval {
     pub picture: String,
     pub viewport: Viewport,
     pub reason: ApprovalReason,
-    /// What differs, in a sentence.
+    /// A sentence that says what differs.
     pub summary: String,
     /// The new picture and the difference, relative to the folder of the results.
     pub screenshot: String,
@@ -205,7 +205,7 @@ fn baseline_parts(path: &str) -> Option<Vec<String>> {
 }
 
 /// The parts of a path that leads down and nowhere else.
-fn parts_below(path: &str) -> Option<Vec<String>> {
+pub(crate) fn parts_below(path: &str) -> Option<Vec<String>> {
     Path::new(path)
         .components()
         .map(|part| match part {

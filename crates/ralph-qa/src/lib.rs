@@ -9,4 +9,5 @@ pub mod config;
 pub mod flow;
 pub mod page;
 pub mod picture;
+pub mod report;
 pub mod result;

@@ -37,7 +37,7 @@ pub struct PictureRules {
     pub masks: Vec<PixelArea>,
 }
 
-/// What comparing two pictures came to.
+/// The outcome of comparing two pictures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PictureDifference {
     pub result: VisualCompareResult,
@@ -230,7 +230,7 @@ fn compare_other_sizes(
     })
 }
 
-/// What differs between two pictures of the same size.
+/// The differences between two pictures of the same size.
 struct PictureChanges {
     /// Those that differ noticeably.
     pixels: u64,

@@ -1,3 +1,5 @@
+//! Approving pictures: where they go, and what is refused.
+
 use std::{fs, os::unix::fs::symlink};
 
 use image::{Rgb, RgbImage};

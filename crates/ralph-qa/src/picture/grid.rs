@@ -13,7 +13,7 @@ use crate::result::PixelArea;
 /// Red, green and blue.
 pub(super) type Colour = [u8; 3];
 
-/// What masks are painted with.
+/// The colour that masks are painted with.
 const MASK: Colour = [128, 128, 128];
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -139,7 +139,7 @@ fn a_border_of_one_pixel_that_is_gone_is_found() {
 }
 
 #[test]
-fn colours_that_nobody_tells_apart_are_noise() {
+fn colours_too_close_to_be_told_apart_are_noise() {
     let before = boxed(area(40, 30, 90, 60));
     let mut after = before.clone();
     fill(&mut after, area(40, 30, 90, 60), Rgb([27, 116, 231]));
