@@ -2,6 +2,12 @@
 
 use std::{fs, path::Path};
 
+use ralph_core::{
+    secret::Redaction,
+    task::VerifyCommand,
+    verify::{CommandOutcome, Signature},
+};
+
 use super::{
     samples::{compared_page, failure, flow, full, message, report, request, step},
     *,
@@ -74,6 +80,20 @@ fn the_same_failure_reads_the_same_in_the_next_run() {
     assert_ne!(first, again);
     assert_eq!(text(&first), text(&again));
     assert!(!text(&first).contains("41234"));
+    // So it is the same failure for a loop, and another one is not.
+    let signature = |text: &str| {
+        let outcome = CommandOutcome::Failed { code: 4 };
+        Signature::of(&VerifyCommand::flow("greet"), &outcome, text)
+    };
+    let mut other = full();
+    other.flows[0].steps[2].failure = Some(failure(
+        FailureKind::NotActionable,
+        "a button \"Greet\" that can be clicked",
+        "it is covered by <div class=\"modal\">",
+        &[],
+    ));
+    assert_eq!(signature(&text(&first)), signature(&text(&again)));
+    assert_ne!(signature(&text(&first)), signature(&text(&other)));
 }
 
 #[test]
@@ -255,6 +275,16 @@ fn the_page_needs_nothing_else_and_can_run_nothing() {
         let said = said.replace("6 steps", "8 steps");
         assert!(page.contains(&said), "{said}");
     }
+}
+
+#[test]
+fn the_filter_for_secrets_leaves_the_pictures_in_a_page_as_they_are() {
+    let folder = results();
+    let page = html(&full(), folder.path());
+    let kept = Redaction::new(Vec::new())
+        .hide_bytes(page.as_bytes())
+        .into_owned();
+    assert!(kept == page.as_bytes());
 }
 
 #[test]

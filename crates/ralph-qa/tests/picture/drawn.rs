@@ -259,3 +259,75 @@ fn similarity_falls_with_what_differs() {
     assert!(little > 0.9 && little < 1.0, "{little}");
     assert!(much < little - 0.02, "{much} {little}");
 }
+
+/// Numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u32) -> u32 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        u32::try_from(self.0 >> 33).unwrap() % most
+    }
+
+    /// A small picture of some boxes and dots.
+    fn picture(&mut self) -> RgbImage {
+        let (width, height) = (1 + self.below(40), 1 + self.below(40));
+        let mut picture = empty(width, height);
+        for _ in 0..self.below(12) {
+            let (x, y) = (self.below(width), self.below(height));
+            let (wide, high) = (1 + self.below(width - x), 1 + self.below(height - y));
+            let colour = Rgb([self.below(256), self.below(256), self.below(256)]
+                .map(|value| u8::try_from(value).unwrap()));
+            fill(&mut picture, area(x, y, wide, high), colour);
+        }
+        picture
+    }
+}
+
+#[test]
+fn whatever_the_pictures_are_the_result_holds_together() {
+    let mut dice = Dice(7);
+    for round in 0..600 {
+        let before = dice.picture();
+        let mut after = if dice.below(3) == 0 {
+            dice.picture()
+        } else {
+            before.clone()
+        };
+        let (width, height) = after.dimensions();
+        for _ in 0..dice.below(4) {
+            let (x, y) = (dice.below(width), dice.below(height));
+            fill(&mut after, area(x, y, 1, 1 + dice.below(height - y)), BLUE);
+        }
+        let masks = (0..dice.below(2))
+            .map(|_| area(dice.below(50), dice.below(50), dice.below(9), dice.below(9)))
+            .collect();
+        let rules = PictureRules {
+            threshold: f64::from(dice.below(3)) / 100.0,
+            masks,
+        };
+        let found = compared(&before, &after, &rules);
+        let result = &found.result;
+        let told = format!("round {round}: {result:?}");
+        assert!((0.0..=1.0).contains(&result.different), "{told}");
+        assert!((0.0..=1.0).contains(&result.similarity), "{told}");
+        let is_size = before.dimensions() != after.dimensions();
+        assert_eq!(result.verdict == VisualVerdict::Size, is_size, "{told}");
+        if !is_size {
+            assert_eq!(
+                result.matches,
+                result.different <= rules.threshold,
+                "{told}"
+            );
+            assert_eq!(found.picture.is_some(), result.different > 0.0, "{told}");
+            assert_eq!(result.regions.is_empty(), result.different <= 0.0, "{told}");
+        }
+        for region in &result.regions {
+            let is_within = region.x + region.width <= width && region.y + region.height <= height;
+            assert!(is_within && region.width > 0 && region.height > 0, "{told}");
+        }
+    }
+}
