@@ -143,6 +143,8 @@ fn reason(page: &PageVerificationResult) -> Option<(ApprovalReason, String, Opti
 pub enum ApprovalError {
     #[error("{path} is no path of a baseline beside a flow of this project")]
     NotABaseline { path: String },
+    #[error("{path} belongs to no flow: there is no {stem}.yaml beside its folder")]
+    NoFlow { path: String, stem: String },
     #[error("{path} is no path of a picture in the results")]
     NotAResult { path: String },
     #[error("{path} is a symbolic link, which is not followed", path = path.display())]
@@ -167,18 +169,31 @@ pub fn approve(
     results: &Path,
     approval: &PictureApproval,
 ) -> Result<PathBuf, ApprovalError> {
-    let place = baseline_parts(&approval.baseline).ok_or_else(|| ApprovalError::NotABaseline {
+    let place = baseline_place(&approval.baseline).ok_or_else(|| ApprovalError::NotABaseline {
         path: approval.baseline.clone(),
     })?;
-    let bytes = read_result(results, &approval.screenshot)?;
+    let BaselinePlace {
+        above,
+        stem: of_flow,
+        file,
+    } = place;
     let mut path = root.to_owned();
-    if let Some((file, folders)) = place.split_last() {
-        for folder in folders {
-            path.push(folder);
-            make_folder(&path)?;
-        }
-        path.push(file);
+    for folder in above {
+        path.push(folder);
+        refuse_link(&path)?;
     }
+    if !has_flow(&path, &of_flow) {
+        return Err(ApprovalError::NoFlow {
+            path: approval.baseline.clone(),
+            stem: of_flow,
+        });
+    }
+    let bytes = read_result(results, &approval.screenshot)?;
+    for folder in [FOLDER, &of_flow] {
+        path.push(folder);
+        make_folder(&path)?;
+    }
+    path.push(file);
     match path.symlink_metadata() {
         Ok(found) if found.is_symlink() => return Err(ApprovalError::Link { path }),
         Ok(found) if !found.is_file() => {
@@ -195,13 +210,37 @@ pub fn approve(
     }
 }
 
-/// The parts of a path `…/__baselines__/STEM/NAME.png` that leads down from the root of a project.
-fn baseline_parts(path: &str) -> Option<Vec<String>> {
-    let parts = parts_below(path)?;
-    let [.., folder, _, file] = parts.as_slice() else {
-        return None;
-    };
-    (folder == FOLDER && file.ends_with(".png")).then_some(parts)
+/// The parts of a path `above/__baselines__/STEM/NAME.png` that leads down from the root of a project.
+struct BaselinePlace {
+    above: Vec<String>,
+    stem: String,
+    file: String,
+}
+
+fn baseline_place(path: &str) -> Option<BaselinePlace> {
+    let mut above = parts_below(path)?;
+    let (file, stem, folder) = (above.pop()?, above.pop()?, above.pop()?);
+    (folder == FOLDER && file.ends_with(".png")).then_some(BaselinePlace { above, stem, file })
+}
+
+/// Tells whether a folder has the flow that baselines of this stem are of.
+fn has_flow(folder: &Path, of_flow: &str) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        let is_yaml = path
+            .extension()
+            .is_some_and(|end| end == "yaml" || end == "yml");
+        is_yaml && stem(&path) == of_flow && path.is_file()
+    })
+}
+
+fn refuse_link(path: &Path) -> Result<(), ApprovalError> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => Err(ApprovalError::Link {
+            path: path.to_owned(),
+        }),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// The parts of a path that leads down and nowhere else.

@@ -83,6 +83,8 @@ impl ApprovedProject {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join(".ralph/qa/greet")).unwrap();
         fs::write(folder.path().join(".ralph/qa/greet/2-home.png"), png(7)).unwrap();
+        fs::create_dir_all(folder.path().join(".ralph/flows")).unwrap();
+        fs::write(folder.path().join(".ralph/flows/greet.yaml"), "steps: []").unwrap();
         let approval = approvals(&report(vec![page("home", None)])).remove(0);
         Self { folder, approval }
     }
@@ -210,7 +212,24 @@ fn a_path_of_a_report_that_leads_elsewhere_is_refused() {
         let refusal = format!("{path} is no path of a picture in the results");
         assert_eq!(project.refusal(), refusal);
     }
-    assert!(!project.path(".ralph/flows").exists());
+    assert!(!project.path(".ralph/flows/__baselines__").exists());
+}
+
+#[test]
+fn a_picture_of_a_flow_that_is_not_there_is_not_approved() {
+    let mut project = ApprovedProject::new();
+    for path in [
+        ".ralph/flows/__baselines__/other/home.png",
+        "src/__baselines__/greet/home.png",
+        "__baselines__/greet/home.png",
+    ] {
+        project.approval.baseline = path.to_owned();
+        let stem = path.rsplit('/').nth(1).unwrap();
+        let refusal =
+            format!("{path} belongs to no flow: there is no {stem}.yaml beside its folder");
+        assert_eq!(project.refusal(), refusal);
+    }
+    assert!(!project.path("src").exists() && !project.path("__baselines__").exists());
 }
 
 #[test]
@@ -219,6 +238,16 @@ fn a_link_in_the_way_is_refused_and_what_it_leads_to_stays() {
     let outside = tempfile::tempdir().unwrap();
     let precious = outside.path().join("home-linux-1280x720.png");
     fs::write(&precious, "mine").unwrap();
+
+    // A folder above.
+    fs::rename(project.path(".ralph/flows"), project.path("elsewhere")).unwrap();
+    symlink(project.path("elsewhere"), project.path(".ralph/flows")).unwrap();
+    assert_eq!(
+        project.refusal(),
+        ".ralph/flows is a symbolic link, which is not followed"
+    );
+    fs::remove_file(project.path(".ralph/flows")).unwrap();
+    fs::rename(project.path("elsewhere"), project.path(".ralph/flows")).unwrap();
 
     fs::create_dir_all(project.path(".ralph/flows/__baselines__")).unwrap();
     let of_flow = project.path(".ralph/flows/__baselines__/greet");
@@ -277,7 +306,7 @@ fn what_is_no_picture_is_not_approved() {
         project.refusal(),
         "can't read .ralph/qa/greet/2-home.png: it is not a regular file"
     );
-    assert!(!project.path(".ralph/flows").exists());
+    assert!(!project.path(".ralph/flows/__baselines__").exists());
 }
 
 #[test]
