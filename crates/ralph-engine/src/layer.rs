@@ -25,6 +25,7 @@ mod mountinfo;
 mod owned;
 mod place;
 mod prefill;
+mod program_folder;
 mod reason;
 mod removal;
 mod reserve;
@@ -43,6 +44,7 @@ pub use owned::{Layer, LayerError, LayerFolder, LayerTarget, SweepReport, leftov
 pub(crate) use place::place_folders;
 pub use place::{LayerPlace, PlaceDisk, PlaceKind, PlaceRequest};
 pub use prefill::{CopySize, FolderCopy, Prefill, PrefillFile};
+pub use program_folder::ProgramFolder;
 pub use reason::{InPlaceReason, PlaceProblem, TriedPlace};
 pub(crate) use removal::remove_tree;
 pub use reserve::DiskReserve;

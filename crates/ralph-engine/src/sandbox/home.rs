@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::view::SandboxView;
 use crate::{
     atomic,
-    layer::{OwnedFolder, sweep},
+    layer::{ProgramFolder, sweep},
     process::{SandboxMeans, ShownAs},
 };
 
@@ -77,41 +77,12 @@ pub(super) struct HomeRequest<'a> {
     pub(super) hosts: Option<&'a str>,
 }
 
-/// A folder of ralph's that only it can enter. Dropping it deletes it; after SIGKILL it is swept.
-#[derive(Debug)]
-pub(super) struct OwnFolder(OwnedFolder);
-
-impl OwnFolder {
-    pub(super) fn make(homes: &Path) -> io::Result<Self> {
-        loop {
-            make_private(homes)?;
-            match OwnedFolder::program_in(homes) {
-                // Another program has ended, and was the last one there.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                made => return made.map(Self),
-            }
-        }
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.0.path
-    }
-}
-
-impl Drop for OwnFolder {
-    fn drop(&mut self) {
-        let _ = self.0.remove();
-        // The folder of all of them stays where it holds another.
-        let _ = self.0.path.parent().map(fs::remove_dir);
-    }
-}
-
 /// The home of one program. Dropping it deletes it.
 #[derive(Debug)]
 pub(crate) struct SandboxHome {
     means: SandboxMeans,
     /// The folder of ralph's, if there is one: a verify command's is in memory.
-    folder: Option<OwnFolder>,
+    folder: Option<ProgramFolder>,
     home: Option<PathBuf>,
     /// Folders of the agent's outside of the home, and those of ralph's in their place.
     others: Vec<(PathBuf, PathBuf)>,
@@ -146,7 +117,7 @@ impl SandboxHome {
         if folders.is_empty() && request.hosts.is_none() && is_in_memory {
             return Ok(made);
         }
-        let own = OwnFolder::make(request.homes)?;
+        let own = ProgramFolder::make(request.homes)?;
         let folder = own.path().to_owned();
         made.folder = Some(own);
         for part in ["home", "tmp"] {
@@ -258,7 +229,7 @@ impl SandboxHome {
 
     /// The folder of ralph's that is there as long as the program.
     pub(super) fn folder(&self) -> Option<&Path> {
-        self.folder.as_ref().map(OwnFolder::path)
+        self.folder.as_ref().map(ProgramFolder::path)
     }
 
     /// Names the home where it can't be at its own path.

@@ -12,13 +12,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    home::OwnFolder,
-    view::{SandboxView, ViewSource},
-};
-use crate::process::{
-    MountPlan, MountStep, MountTrial, OverlayMount, OverlayOptions, OverlaySync, OverlayXattrs,
-    OwnedPath, OwnerNeed, SandboxIdentity, ShownAs, TrialFailure,
+use super::view::{SandboxView, ViewSource};
+use crate::{
+    layer::ProgramFolder,
+    process::{
+        MountPlan, MountStep, MountTrial, OverlayMount, OverlayOptions, OverlaySync, OverlayXattrs,
+        OwnedPath, OwnerNeed, SandboxIdentity, ShownAs, TrialFailure,
+    },
 };
 
 /// Ids that no distribution gives to anyone: above those of users and services, below those that `useradd` sets
@@ -45,7 +45,7 @@ pub(super) struct ProgramUser {
     id: u32,
     name: String,
     /// Holds `passwd` and `group`, in which the user has an entry.
-    folder: OwnFolder,
+    folder: ProgramFolder,
 }
 
 impl ProgramUser {
@@ -67,7 +67,7 @@ impl ProgramUser {
     }
 
     fn write_down(id: u32, homes: &Path, home: Option<&Path>) -> io::Result<Self> {
-        let folder = OwnFolder::make(homes)?;
+        let folder = ProgramFolder::make(homes)?;
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let (users, groups) = (read(PASSWD), read(GROUP));
         let is_taken = has_name(&users, NAME) || has_name(&groups, NAME);
@@ -148,12 +148,12 @@ impl ProgramUser {
 
 /// A folder with an overlay for a trial.
 pub(super) struct OwnerTrial {
-    folder: OwnFolder,
+    folder: ProgramFolder,
 }
 
 impl OwnerTrial {
     fn make(homes: &Path) -> io::Result<Self> {
-        let folder = OwnFolder::make(homes)?;
+        let folder = ProgramFolder::make(homes)?;
         for name in ["lower", "lower/folder", "upper", "work", "at"] {
             fs::create_dir(folder.path().join(name))?;
         }

@@ -11,11 +11,9 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    container::{answer_within, is_of_machine},
-    home::OwnFolder,
-};
+use super::container::{answer_within, is_of_machine};
 use crate::{
+    layer::ProgramFolder,
     process::{CommandSpec, Containment, Output, OverlayXattrs, SandboxImage},
     programs::{find_program, path_folders},
 };
@@ -118,7 +116,7 @@ impl DockerImage {
         let failed =
             |error: io::Error| format!("the files of {} can't be copied: {error}", self.name);
         // Swept where ralph is killed meanwhile.
-        let own = OwnFolder::make(&request.data_dir.join("homes")).map_err(failed)?;
+        let own = ProgramFolder::make(&request.data_dir.join("homes")).map_err(failed)?;
         let files = own.path().join("files");
         fs::create_dir(&files).map_err(failed)?;
         let spec = CommandSpec::new("/bin/sh", request.root).args([

@@ -3,9 +3,9 @@
 use std::fs;
 
 use super::ground::{CANARY, Machine, write};
+use crate::layer::ProgramFolder;
 use crate::layer::tests::support::{as_root_and_as_user, plain};
 use crate::process::{Ended, SandboxMeans};
-use crate::sandbox::home::OwnFolder;
 use crate::sandbox::{AgentFile, AgentFileKind, AgentFolder, sweep_homes};
 
 const FOLDERS: &[AgentFolder] = &[
@@ -133,7 +133,7 @@ as_root_and_as_user! {
 
     homes_of_dead_processes_are_swept_and_nothing_else: plain => |ground| {
         let homes = ground.dir.join("data/homes");
-        let live = OwnFolder::make(&homes).unwrap();
+        let live = ProgramFolder::make(&homes).unwrap();
         let dead = "program-999999999-0199a0b1c2d37e4f8a9b0c1d2e3f4a5b";
         // In a sandbox the number of a process that lives is no process.
         let number = format!("program-{}-", std::process::id());
