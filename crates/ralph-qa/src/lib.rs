@@ -5,9 +5,12 @@
 //! any other.
 
 pub mod baseline;
+pub mod browser;
 pub mod config;
 pub mod flow;
 pub mod page;
 pub mod picture;
+pub mod program;
 pub mod report;
 pub mod result;
+pub mod server;

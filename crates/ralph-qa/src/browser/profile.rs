@@ -1,0 +1,81 @@
+//! The profile of a browser: a folder that is thrown away with it.
+//!
+//! It has a lock as long as ralph lives; what a killed ralph left behind is deleted by the next one.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use ralph_engine::layer::{ProgramFolder, sweep};
+
+use crate::{program::BrowserError, server::ProgramPlace};
+
+/// The folder of a browser.
+#[derive(Debug)]
+pub(super) struct Profile {
+    folder: ProgramFolder,
+}
+
+impl Profile {
+    pub(super) fn make(place: &ProgramPlace) -> Result<Self, BrowserError> {
+        let profiles = profiles(place);
+        let failed = |source| BrowserError::Profile {
+            path: profiles.clone(),
+            source,
+        };
+        check_owner(&profiles).map_err(failed)?;
+        // What can't be deleted now is tried again by the next one.
+        let _ = sweep(&profiles, &|_| false);
+        let folder = ProgramFolder::make(&profiles).map_err(failed)?;
+        check_owner(&profiles).map_err(failed)?;
+        Ok(Self { folder })
+    }
+
+    /// The browser's working folder.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(super) fn user_data(&self) -> PathBuf {
+        self.folder().join("profile")
+    }
+
+    /// Variables by which it writes nothing elsewhere.
+    pub(super) fn env(&self) -> Vec<(OsString, OsString)> {
+        let folder = self.folder();
+        let names = ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"];
+        let mut env: Vec<(OsString, OsString)> = names
+            .iter()
+            .map(|name| (name.into(), folder.into()))
+            .collect();
+        // The browser makes a socket there, whose path must be short: on Linux this one leads to its working folder.
+        let temp = if cfg!(target_os = "linux") {
+            Path::new("/proc/self/cwd")
+        } else {
+            folder
+        };
+        env.push(("TMPDIR".into(), temp.into()));
+        env
+    }
+}
+
+/// The folder of all profiles of this user.
+fn profiles(place: &ProgramPlace) -> PathBuf {
+    let given = place.env.iter().find(|(name, _)| name == "TMPDIR");
+    let temp = given.map_or(Path::new("/tmp"), |(_, value)| Path::new(value));
+    let user = rustix::process::geteuid().as_raw();
+    temp.join(format!("ralph-browsers-{user}"))
+}
+
+/// Refuses a folder that another user has put there: all may write to `/tmp`.
+fn check_owner(profiles: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(profiles) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(meta) if meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() => Ok(()),
+        Ok(_) => Err(io::Error::other("it is not a folder of this user's")),
+    }
+}

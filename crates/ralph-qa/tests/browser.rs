@@ -1,0 +1,88 @@
+//! A real browser against small sites of the tests' own.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+#[path = "browser/acts.rs"]
+mod acts;
+#[path = "browser/site.rs"]
+mod site;
+
+use std::{path::PathBuf, time::Duration};
+
+use ralph_engine::process::Containment;
+use ralph_qa::{
+    browser::{FlowPage, PageSettings, QaBrowser, find_browser, with_browser},
+    flow::{FlowStepAction, LoadState, Target, TargetKind},
+    server::{ProgramPlace, Walls},
+};
+
+use site::Site;
+
+/// The longest that a test may take.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Of one step.
+const STEP: Duration = Duration::from_secs(20);
+
+fn place() -> ProgramPlace {
+    place_in(std::env::temp_dir())
+}
+
+fn place_in(folder: PathBuf) -> ProgramPlace {
+    ProgramPlace {
+        folder,
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        containment: Containment::detect(None).containment,
+        walls: Walls::Ralphs,
+    }
+}
+
+/// Does something with a browser, within the limit of tests.
+async fn browse<T>(work: impl AsyncFnOnce(&QaBrowser) -> T) -> T {
+    let place = place();
+    let whole = async {
+        let program = find_browser(None, &place).await.unwrap();
+        with_browser(&program, &place, work).await.unwrap()
+    };
+    tokio::time::timeout(LIMIT, whole).await.unwrap()
+}
+
+fn settings(site: &Site) -> PageSettings {
+    PageSettings {
+        base: Some(site.url()),
+        ..PageSettings::default()
+    }
+}
+
+async fn open(browser: &QaBrowser, site: &Site, path: &str) -> FlowPage {
+    let page = browser.open(&settings(site)).await.unwrap();
+    page.perform(&navigate(path), STEP).await.unwrap();
+    page
+}
+
+fn navigate(url: &str) -> FlowStepAction {
+    FlowStepAction::Navigate {
+        url: url.to_owned(),
+        until: LoadState::Load,
+    }
+}
+
+fn target(by: TargetKind) -> Target {
+    Target {
+        by,
+        nth: None,
+        within: None,
+        exact: false,
+    }
+}
+
+fn any(text: &str) -> Target {
+    target(TargetKind::Any(text.to_owned()))
+}
+
+fn label(text: &str) -> Target {
+    target(TargetKind::Label(text.to_owned()))
+}
+
+fn css(selector: &str) -> Target {
+    target(TargetKind::Css(selector.to_owned()))
+}
