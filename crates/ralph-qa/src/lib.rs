@@ -13,4 +13,5 @@ pub mod picture;
 pub mod program;
 pub mod report;
 pub mod result;
+pub mod runner;
 pub mod server;
