@@ -1,7 +1,10 @@
 //! What a flow file says: a user's way through an application, step by step, and what must be seen on it.
 //!
-//! Reads text that it is handed. Never opens a file, a page or a browser.
+//! Never opens a page or a browser. Only `files` opens files; everything else reads text that it is handed.
 
 mod model;
+mod read;
+mod shown;
 
 pub use model::*;
+pub use read::{FlowMistake, FlowMistakes, MAX_FLOW_BYTES, read_flow, read_step, read_target};

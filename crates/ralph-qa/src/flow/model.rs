@@ -65,10 +65,12 @@ pub enum FlowStepAction {
         text: TypedText,
         /// Keeps what is there, and adds to it.
         append: bool,
-        /// A key that is pressed afterwards.
+        /// A key that is pressed afterwards, as in `Press`.
         press: Option<String>,
     },
     Press {
+        /// Modifiers (`Control`, `Shift`, `Alt`, `Meta`) and a key, joined by `+`: a name of `KeyboardEvent.key`,
+        /// `Space`, or one character. `Control+A`, `ArrowDown`, `+`, `Control++`.
         key: String,
         /// The element that gets it; the focused one if there is none.
         target: Option<Target>,
@@ -82,7 +84,7 @@ pub enum FlowStepAction {
     },
     Upload {
         target: Target,
-        /// Complete paths, or relative to the working folder.
+        /// Complete paths, or relative to the project.
         files: Vec<PathBuf>,
     },
     Wait(Wait),

@@ -1,0 +1,5 @@
+//! Flow files: what is read from them, what is said of those that are wrong, and how they are found.
+
+mod bad;
+mod good;
+mod properties;
