@@ -2,9 +2,11 @@
 //!
 //! Never opens a page or a browser. Only `files` opens files; everything else reads text that it is handed.
 
+mod lint;
 mod model;
 mod read;
 mod shown;
 
+pub use lint::{FindingCode, FlowFinding, lint_flow};
 pub use model::*;
 pub use read::{FlowMistake, FlowMistakes, MAX_FLOW_BYTES, read_flow, read_step, read_target};

@@ -2,4 +2,5 @@
 
 mod bad;
 mod good;
+mod lint;
 mod properties;
