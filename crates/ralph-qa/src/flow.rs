@@ -2,11 +2,13 @@
 //!
 //! Never opens a page or a browser. Only `files` opens files; everything else reads text that it is handed.
 
+mod files;
 mod lint;
 mod model;
 mod read;
 mod shown;
 
+pub use files::{FlowFileError, find_flows};
 pub use lint::{FindingCode, FlowFinding, lint_flow};
 pub use model::*;
 pub use read::{FlowMistake, FlowMistakes, MAX_FLOW_BYTES, read_flow, read_step, read_target};
