@@ -823,3 +823,18 @@ fn what_is_shown_is_short_and_on_one_line() {
     assert!(step.shown.chars().count() <= 200, "{}", step.shown);
     assert!(!step.shown.contains(char::is_control), "{}", step.shown);
 }
+
+#[test]
+fn the_flows_of_the_documentation_are_right() {
+    let document = include_str!("../../../../docs/qa.md");
+    let blocks: Vec<&str> = document
+        .split("```yaml\n")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once("```")?.0))
+        .filter(|block| block.contains("steps:"))
+        .collect();
+    assert!(blocks.len() >= 3, "{}", blocks.len());
+    for block in blocks {
+        read(block);
+    }
+}
