@@ -6,9 +6,11 @@ mod files;
 mod lint;
 mod model;
 mod read;
+mod schema;
 mod shown;
 
 pub use files::{FlowFileError, find_flows};
 pub use lint::{FindingCode, FlowFinding, lint_flow};
 pub use model::*;
 pub use read::{FlowMistake, FlowMistakes, MAX_FLOW_BYTES, read_flow, read_step, read_target};
+pub use schema::flow_schema;

@@ -28,7 +28,10 @@ use self::{
 };
 use super::{Flow, FlowSettings, FlowStep, FlowStepAction, Target};
 
+pub(in crate::flow) use check::METHODS;
+pub(in crate::flow) use keys::NAMED_KEYS;
 pub use mistakes::{FlowMistake, FlowMistakes};
+pub(in crate::flow) use target::ROLES;
 
 /// The largest flow file.
 pub const MAX_FLOW_BYTES: usize = 256 * 1024;
