@@ -7,7 +7,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{goal::Promise, gutter::Diagnosis, iteration::Failure, task::Task, verify::trim_tail};
+use crate::{
+    goal::Promise,
+    gutter::Diagnosis,
+    iteration::Failure,
+    task::{Task, VerifyCommand},
+    verify::trim_tail,
+};
 
 /// The template that is used where the project has none of its own in `.ralph/prompts/`.
 pub const ITERATION_TEMPLATE: &str = include_str!("prompt/iteration.md");
@@ -226,6 +232,12 @@ fn not_a_command(text: String) -> String {
     }
 }
 
+/// Tells whether a failure of flows in a browser names pictures of their pages.
+fn names_pictures(failure: &Failure) -> bool {
+    let command = VerifyCommand::Shell(failure.command.clone());
+    command.flows().is_some() && failure.tail.contains(".png")
+}
+
 fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
     let task = bundle.task;
     let per_file = caps.agents_md_bytes / bundle.agents_md.len().max(1);
@@ -243,6 +255,7 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
             failure => last.failure.map(|f| minijinja::context! {
                 command => in_tags(&f.command),
                 baseline => in_tags(&f.against_baseline),
+                has_pictures => names_pictures(f),
                 tail => in_tags(&trim_tail(f.tail.trim_end(), caps.failure_lines, caps.failure_bytes)),
             }),
         }

@@ -14,6 +14,9 @@ use crate::plain_file;
 /// The folder's name in a project's root.
 pub const FOLDER: &str = ".ralph";
 
+/// Where flows in a browser leave their results, relative to the folder that they run in.
+pub const FLOW_RESULTS: &str = ".ralph/qa";
+
 /// It ignores itself too: a run must not leave anything behind that `git status` shows.
 const GITIGNORE: &str = "\
 # Tasks, prompts and parent-task-id can be tracked. These are rebuilt, or only of this machine.

@@ -22,6 +22,8 @@ use serde::Serialize;
 
 use crate::failpoint::fault;
 
+pub use crate::iteration::flow_results_kept_at;
+
 const FOLDER: &str = "ralph-loops";
 
 /// Where the files of a loop are.

@@ -8,6 +8,19 @@ use serde::{Deserialize, Serialize};
 use super::sections::section;
 use crate::task::VerifyCommand;
 
+/// Programs that are taken for the browser where none is configured, in the order in which they are looked for.
+pub const BROWSER_PROGRAMS: [&str; 9] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "chrome-headless-shell",
+    "/opt/google/chrome/chrome",
+    "/usr/lib/chromium/chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+
 section! {
     /// How flows run in a browser: `ralph qa`.
     pub struct QaConfig {

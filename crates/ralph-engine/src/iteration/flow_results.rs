@@ -9,10 +9,7 @@ use std::{
 use ralph_core::{secret::Redaction, verify::VerifyReport};
 
 use super::logs::LOGS;
-use crate::plain_file;
-
-/// Where flows leave their results, relative to the folder that they run in.
-pub(crate) const RESULTS: &str = ".ralph/qa";
+use crate::{dot_ralph::FLOW_RESULTS as RESULTS, plain_file};
 
 /// What is kept of the results of one iteration.
 const MOST_FILES: usize = 1_000;
@@ -21,7 +18,7 @@ const MOST_BYTES: u64 = 200 * 1024 * 1024;
 const DEPTH: usize = 4;
 
 /// The place of the results of iteration `n`, relative to the project.
-pub(crate) fn kept_at(n: u64) -> String {
+pub fn kept_at(n: u64) -> String {
     format!("{LOGS}/iteration-{n}-qa")
 }
 

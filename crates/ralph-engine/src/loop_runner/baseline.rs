@@ -216,15 +216,20 @@ impl LoopRunner {
         self.refuse_commands(&verification.commands)
     }
 
+    fn program_path(&self) -> ProgramPath<'_> {
+        let environment = &self.runtime.environment;
+        ProgramPath::in_environment(environment, &self.place.root, &self.settings.config.qa)
+    }
+
     fn refuse_commands(&self, configured: &[VerifyCommand]) -> Result<(), LoopError> {
-        let programs = ProgramPath::in_environment(&self.runtime.environment, &self.place.root);
+        let programs = self.program_path();
         let own = self.board.open_tasks();
         let own = own.flat_map(|task| task.verify.iter().map(move |one| (Some(&task.id), one)));
         for (task, command) in configured.iter().map(|one| (None, one)).chain(own) {
             if let Some(program) = programs.missing_for(command) {
                 return Err(LoopError::MissingProgram {
                     command: command.to_string(),
-                    program: program.to_owned(),
+                    program,
                     task: task.cloned(),
                 });
             }
@@ -234,7 +239,7 @@ impl LoopRunner {
 
     /// The same, once the commands have run before any work.
     fn refuse_missing_in(&self, report: &VerifyReport) -> Result<(), LoopError> {
-        let programs = ProgramPath::in_environment(&self.runtime.environment, &self.place.root);
+        let programs = self.program_path();
         for ran in &report.commands {
             if let Some(program) = programs.missing_in(ran, None) {
                 return Err(LoopError::MissingProgram {

@@ -39,8 +39,10 @@ impl SandboxPlace<'_> {
             .collect::<Result<Vec<_>, _>>();
         let hosts = hosts.map_err(|reason| LoopError::AllowedHost { reason })?;
         let git_folders = self.repo.map(git_folders).unwrap_or_default();
+        let mut safety = self.config.safety.clone();
+        safety.allow_read.extend(self.browser_folder());
         let request = SandboxRequest {
-            safety: &self.config.safety,
+            safety: &safety,
             allow_hosts: &hosts,
             verify_network: self.config.verification.network,
             vars: &self.environment.vars,
@@ -53,6 +55,19 @@ impl SandboxPlace<'_> {
         let found = SandboxFound::find(&request).await;
         let found = found.map_err(|reason| LoopError::NoSandbox { reason })?;
         Ok((found, missing_paths(&request)))
+    }
+}
+
+impl SandboxPlace<'_> {
+    /// The folder of the browser that is configured for flows: one that was unpacked anywhere has its files there.
+    fn browser_folder(&self) -> Option<PathBuf> {
+        let browser = self.root.join(self.config.qa.browser.as_ref()?);
+        let real = browser.canonicalize().ok()?;
+        let folder = real.parent()?;
+        let is_seen = [self.root, Path::new("/usr"), Path::new("/opt")]
+            .iter()
+            .any(|seen| folder.starts_with(seen));
+        (!is_seen).then(|| folder.to_owned())
     }
 }
 

@@ -7,6 +7,7 @@ use std::{
 
 use crate::{environment::Environment, sandbox::Sandbox};
 use ralph_core::{
+    config::{BROWSER_PROGRAMS, QaConfig},
     task::VerifyCommand,
     verify::{VerifyCommandReport, names_program, program_not_found, required_programs},
 };
@@ -19,19 +20,31 @@ pub(crate) struct ProgramPath<'a> {
     root: &'a Path,
     /// `None` where a folder on the path can be filled by the work itself.
     folders: Option<Vec<PathBuf>>,
+    /// The browser of flows, where one is configured.
+    browser: Option<String>,
 }
 
 impl<'a> ProgramPath<'a> {
     /// Those of the machine, or none that is known where programs run in an image.
-    pub(crate) fn in_environment(environment: &Environment, root: &'a Path) -> Self {
+    pub(crate) fn in_environment(
+        environment: &Environment,
+        root: &'a Path,
+        qa: &QaConfig,
+    ) -> Self {
+        let browser = qa.browser.as_ref();
+        let browser = browser.map(|browser| browser.to_string_lossy().into_owned());
         let sandbox = environment.sandbox.as_deref();
         if sandbox.and_then(Sandbox::image).is_some() {
             return Self {
                 root,
                 folders: None,
+                browser,
             };
         }
-        Self::of(&environment.vars, root)
+        Self {
+            browser,
+            ..Self::of(&environment.vars, root)
+        }
     }
 
     fn of(vars: &[(OsString, OsString)], root: &'a Path) -> Self {
@@ -39,16 +52,32 @@ impl<'a> ProgramPath<'a> {
         let is_fixed = |folder: &PathBuf| folder.is_absolute() && !folder.starts_with(root);
         let is_known = !folders.is_empty() && folders.iter().all(is_fixed);
         let folders = Some(folders).filter(|_| is_known);
-        Self { root, folders }
+        Self {
+            root,
+            folders,
+            browser: None,
+        }
     }
 
     /// Returns a program without which the command can't pass, and that is not there.
-    pub(crate) fn missing_for<'c>(&self, command: &'c VerifyCommand) -> Option<&'c str> {
-        if command.own_arguments().is_some() {
-            return None;
+    pub(crate) fn missing_for(&self, command: &VerifyCommand) -> Option<String> {
+        if command.flows().is_some() {
+            return self.missing_browser();
         }
         let mut programs = required_programs(command).into_iter();
-        programs.find(|program| self.is_missing(program))
+        let missing = programs.find(|program| self.is_missing(program));
+        missing.map(str::to_owned)
+    }
+
+    /// The browser that flows run in, where there is none.
+    fn missing_browser(&self) -> Option<String> {
+        match &self.browser {
+            Some(browser) => self.is_missing(browser).then(|| browser.clone()),
+            None => {
+                let are_missing = BROWSER_PROGRAMS.iter().all(|name| self.is_missing(name));
+                are_missing.then(|| BROWSER_PROGRAMS[0].to_owned())
+            }
+        }
     }
 
     /// Returns the program that a command which could not be started lacks, where that is not up to an agent.
@@ -63,7 +92,7 @@ impl<'a> ProgramPath<'a> {
             return None;
         }
         if let Some(program) = self.missing_for(&report.command) {
-            return Some(program.to_owned());
+            return Some(program);
         }
         let program = program_not_found(&report.tail)?;
         let is_meant = before.is_some() || names_program(&report.command, program);
@@ -114,7 +143,8 @@ mod tests {
             ("/etc/passwd", Some("/etc/passwd")),
         ];
         for (line, missing) in table {
-            assert_eq!(usual.missing_for(&shell(line)), missing, "{line}");
+            let found = usual.missing_for(&shell(line));
+            assert_eq!(found.as_deref(), missing, "{line}");
         }
         for path in [
             "/usr/bin:/repo/node_modules/.bin",
@@ -124,6 +154,30 @@ mod tests {
             let filled = path_of(path, root);
             assert_eq!(filled.missing_for(&shell("nosuch-tool")), None, "{path}");
         }
+    }
+
+    #[test]
+    fn flows_need_a_browser_and_not_a_program_called_ralph() {
+        let folder = tempfile::tempdir().unwrap();
+        let flow = VerifyCommand::flow("home");
+        let root = Path::new("/repo");
+        let empty = path_of(folder.path().to_str().unwrap(), root);
+        let configured = |browser: &Path| ProgramPath {
+            browser: Some(browser.to_string_lossy().into_owned()),
+            ..empty.clone()
+        };
+        let own = folder.path().join("my-browser");
+        assert_eq!(
+            configured(&own).missing_for(&flow),
+            Some(own.to_string_lossy().into_owned())
+        );
+        std::fs::copy("/bin/true", &own).unwrap();
+        assert_eq!(configured(&own).missing_for(&flow), None);
+        // What the work brings is not missing.
+        let brought = configured(Path::new("node_modules/chrome/chrome"));
+        assert_eq!(brought.missing_for(&flow), None);
+        std::fs::copy("/bin/true", folder.path().join("chromium")).unwrap();
+        assert_eq!(empty.missing_for(&flow), None);
     }
 
     fn ended(line: &str, code: i32, output: &str) -> VerifyCommandReport {

@@ -62,7 +62,11 @@ fn crates_depend_in_one_direction() {
     assert_eq!(ours("ralph-store"), set(&["ralph-core"]));
     assert_eq!(ours("ralph-engine"), set(&["ralph-core", "ralph-store"]));
     assert_eq!(ours("ralph-testkit"), set(&[]));
-    assert_eq!(ours("ralph"), set(&["ralph-core", "ralph-engine"]));
+    assert_eq!(ours("ralph-qa"), set(&["ralph-core", "ralph-engine"]));
+    assert_eq!(
+        ours("ralph"),
+        set(&["ralph-core", "ralph-engine", "ralph-qa"])
+    );
 }
 
 /// The tables of a manifest that name dependencies.
