@@ -27,10 +27,11 @@ use ralph_core::verify::{
 };
 use tokio::time::Instant;
 
-pub use self::own::{OwnCommand, RUN_QA, RUN_QA_JOINS};
+pub use self::own::{OwnCommand, RUN_QA, RUN_QA_JOINS, RUN_QA_WALLS};
 pub(crate) use self::programs::ProgramPath;
 
 use self::last_line::LastLine;
+use self::own::OwnFacts;
 use self::report_files::ReportFiles;
 use crate::layer::{SpaceChange, SpaceMeter, UpperSpace};
 use crate::process::{
@@ -263,7 +264,11 @@ fn start(
     context: &VerifyContext<'_>,
 ) -> Result<StartedCommand, String> {
     let own = context.own.as_ref();
-    let own = own.and_then(|own| own.start_of(command, is_first));
+    let facts = OwnFacts {
+        is_first,
+        has_walls: context.sandbox.is_some(),
+    };
+    let own = own.and_then(|own| own.start_of(command, facts));
     if let (Some(list), None) = (&context.allowed, &own) {
         let checked = list.check_command(command);
         checked.map_err(|refusal| refusal.to_string())?;

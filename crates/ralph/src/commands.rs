@@ -94,6 +94,7 @@ pub(crate) mod notify;
 pub(crate) mod plan;
 pub(crate) mod play_script;
 pub(crate) mod prompt;
+pub(crate) mod qa;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod revert;
@@ -178,6 +179,9 @@ subcommands! {
         Lint(lint::Args => run in project; asks),
         /// Verify a commit with the configured commands, in a fresh layer or a clean clone
         Verify(verify::Args => run; writes),
+        /// Run flows of a user in a browser, compare pictures of the pages, and approve them
+        #[command(subcommand)]
+        Qa(qa::QaCommand => dispatch; asks),
         /// Check the machine, the repository, the journal and the agent
         Doctor(doctor::Args => run; asks),
         /// Show the loops, costs, questions and machines of a team, and steer loops on any of them

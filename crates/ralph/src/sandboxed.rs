@@ -28,6 +28,16 @@ pub(crate) async fn sandboxed(
     if config.verification.network == VerifyNetwork::Auto {
         config.verification.network = VerifyNetwork::Open;
     }
+    sandboxed_by(project, &config, environment, who).await
+}
+
+/// The same by another configuration than the project's own.
+pub(crate) async fn sandboxed_by(
+    project: &Project,
+    config: &Config,
+    environment: Environment,
+    who: &str,
+) -> Result<Environment, CommandError> {
     let scratch = tempfile::tempdir()?;
     let root = project.root();
     let git_environment = project.git_environment();
@@ -38,7 +48,7 @@ pub(crate) async fn sandboxed(
         None
     };
     let place = SandboxPlace {
-        config: &config,
+        config,
         environment: &environment,
         root,
         repo: repo.as_ref(),

@@ -9,6 +9,8 @@ use ralph_core::{config::QaConfig, task::VerifyCommand};
 pub const RUN_QA: &str = "RALPH_RUN_QA";
 /// Tells a command inside a run that its results join those of the flows before it.
 pub const RUN_QA_JOINS: &str = "RALPH_RUN_QA_JOINS";
+/// Tells a command inside a run that a sandbox is around it.
+pub const RUN_QA_WALLS: &str = "RALPH_RUN_QA_WALLS";
 
 /// How commands of ralph's own are started.
 #[derive(Debug, Clone)]
@@ -26,20 +28,30 @@ impl OwnCommand {
         })
     }
 
-    /// The program, its arguments and further variables; `None` for a command that is not ralph's own. `is_first` of
-    /// its kind in a verification.
-    pub(super) fn start_of(&self, command: &VerifyCommand, is_first: bool) -> Option<OwnStart> {
+    /// The program, its arguments and further variables; `None` for a command that is not ralph's own.
+    pub(super) fn start_of(&self, command: &VerifyCommand, facts: OwnFacts) -> Option<OwnStart> {
         let args = command.own_arguments()?;
         let mut vars = vec![(RUN_QA.into(), self.settings.clone().into())];
-        if !is_first {
-            vars.push((RUN_QA_JOINS.into(), "1".into()));
-        }
+        let told = [
+            (RUN_QA_JOINS, !facts.is_first),
+            (RUN_QA_WALLS, facts.has_walls),
+        ];
+        let told = told.into_iter().filter(|(_, is_so)| *is_so);
+        vars.extend(told.map(|(name, _)| (name.into(), "1".into())));
         Some(OwnStart {
             program: self.program.to_string_lossy().into_owned(),
             args: args.into_iter().map(str::to_owned).collect(),
             vars,
         })
     }
+}
+
+/// What a command of ralph's own is told of its place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OwnFacts {
+    /// It is the first of its kind in a verification.
+    pub(super) is_first: bool,
+    pub(super) has_walls: bool,
 }
 
 /// A command of ralph's own, ready to be started.

@@ -4,6 +4,7 @@
 //! Looks, and changes nothing unless it is told to. Warnings don't fail it.
 
 mod agent;
+mod browser;
 mod git;
 mod journal;
 mod leftovers;
@@ -146,6 +147,7 @@ fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
             checks.extend(tasks::checks(project));
             checks.extend(agent::checks(project));
             checks.extend(machine::checks(project));
+            checks.extend(browser::checks(project));
             checks.extend(secrets::checks(project));
             checks.extend(notify::checks(project));
             checks.extend(store::checks(project));

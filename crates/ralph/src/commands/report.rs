@@ -5,6 +5,7 @@
 
 mod dress;
 mod facts;
+mod flows;
 mod html;
 mod shape;
 mod template;

@@ -20,6 +20,7 @@ mod crowd;
 mod direct;
 mod executing;
 mod faults;
+mod flows;
 mod folder_follows;
 mod following;
 mod formats;

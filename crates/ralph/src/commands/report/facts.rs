@@ -19,6 +19,7 @@ use ralph_engine::{
     },
 };
 
+use super::flows;
 use super::shape::{
     CommandRuns, Commit, Completed, Diagnosed, FailedAttempt, Flagged, Highlight, HighlightKind,
     LoopForecast, ModelSum, Now, Point, PointOutcome, ReportFacts, Suggested, VerifiedBy,
@@ -74,6 +75,7 @@ pub(crate) async fn gather(
             metrics.observe(&record, fates.since(&record));
             count_commands(&mut commands, &record);
             let spent = spent.get(&record.iteration_id).copied();
+            facts.flows.extend(flows::read(project.root(), &record));
             facts.take(record, &fates, spent);
         }
         facts.add_parts(journal.model_costs(&repository, &row.id).await?);

@@ -16,6 +16,7 @@ use ralph_core::{
 use ralph_engine::store::LoopModelCost;
 use serde::Serialize;
 
+use super::flows::IterationFlows;
 use crate::commands::{
     cost::figures::{Figures, LoopUse},
     status::facts::{Blocked, LoopFacts, Next, OpenQuestion, Skipped},
@@ -46,6 +47,8 @@ pub(crate) struct ReportFacts {
     /// Of tasks that went round in circles.
     pub(super) diagnoses: Vec<Diagnosed>,
     pub(super) verification: Vec<CommandRuns>,
+    /// Of iterations whose verify commands ran flows in a browser.
+    pub(super) flows: Vec<IterationFlows>,
     pub(super) highlights: Vec<Highlight>,
     pub(super) flagged: Vec<Flagged>,
     /// Questions from these iterations, answered or not.

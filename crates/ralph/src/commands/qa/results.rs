@@ -1,0 +1,232 @@
+//! The files that flows leave in `.ralph/qa`, and what is said of them.
+
+use std::{
+    fs::File,
+    io::{ErrorKind, Read as _},
+    path::{Path, PathBuf},
+};
+
+use ralph_core::{config::QaConfig, sanitize::terminal_safe};
+use ralph_engine::{atomic, dot_ralph::FLOW_RESULTS, plain_file};
+use ralph_qa::{
+    flow::{Flow, find_flows},
+    report::{failure_text, render_html, render_junit},
+    result::{FlowVerificationResult, QaReport, StepOutcome},
+};
+use rustix::fs::{FlockOperation, flock};
+use tokio::sync::oneshot;
+
+use super::settings::results_folder;
+use crate::{
+    error::CommandError,
+    output,
+    view::{
+        Tone,
+        figures::{count, duration},
+        paint,
+    },
+};
+
+pub(super) const REPORT: &str = "report.json";
+const PAGE: &str = "report.html";
+const JUNIT: &str = "junit.xml";
+/// What is in the folder is of this machine, also where `.ralph/.gitignore` is older than the folder.
+const GITIGNORE: &str = ".gitignore";
+
+/// The largest report that is read.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// When results are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// To a person: each flow as it ends, with its time.
+    AsTheyEnd,
+    /// To ralph and to agents: the same text for the same results.
+    AtTheEnd,
+}
+
+/// Reads the flows that are named, or all of them. Their mistakes are all told at once.
+pub(super) fn flows(
+    root: &Path,
+    config: &QaConfig,
+    names: &[String],
+) -> Result<Vec<Flow>, CommandError> {
+    find_flows(root, &config.flows, names).map_err(CommandError::user)
+}
+
+/// The folder of results, which no other run of flows writes to meanwhile.
+pub(super) struct ResultsFolder {
+    path: PathBuf,
+    /// Holds the lock.
+    _folder: File,
+}
+
+impl ResultsFolder {
+    /// Makes it, and waits until no other run of flows has it.
+    pub(super) async fn open(root: &Path) -> Result<Self, CommandError> {
+        let path = results_folder(root);
+        for folder in path.parent().into_iter().chain([&*path]) {
+            make_folder(folder)?;
+        }
+        let folder = File::open(&path)?;
+        if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
+            output::print_to_stderr("waiting for other flows that run in this folder\n");
+            wait_for_lock(folder.try_clone()?).await?;
+        }
+        Ok(Self {
+            path,
+            _folder: folder,
+        })
+    }
+
+    /// Makes room for new results. Those that they join stay, and are returned.
+    pub(super) fn begin(&self, joins: bool) -> Result<Option<QaReport>, CommandError> {
+        if joins && let Some(before) = read_report(&self.path)? {
+            return Ok(Some(before));
+        }
+        for entry in std::fs::read_dir(&self.path)? {
+            let path = entry?.path();
+            if path.symlink_metadata()?.is_dir() {
+                std::fs::remove_dir_all(&path)?;
+            } else {
+                std::fs::remove_file(&path)?;
+            }
+        }
+        std::fs::write(self.path.join(GITIGNORE), "*\n")?;
+        Ok(None)
+    }
+
+    /// Writes the files of the results, behind those that they join.
+    pub(super) fn keep(
+        &self,
+        before: Option<QaReport>,
+        report: &QaReport,
+    ) -> Result<(), CommandError> {
+        let all = joined(before, report);
+        let json = serde_json::to_string_pretty(&all)?;
+        let page = render_html(&all, &self.path).map_err(CommandError::internal)?;
+        for (name, text) in [
+            (REPORT, json + "\n"),
+            (PAGE, page),
+            (JUNIT, render_junit(&all)),
+        ] {
+            let path = self.path.join(name);
+            let written = atomic::write(&path, text.as_bytes());
+            written.map_err(|error| cannot_write(&path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits on a thread of its own, which ends with ralph where no one waits any more.
+async fn wait_for_lock(folder: File) -> Result<(), CommandError> {
+    let (sender, locked) = oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = sender.send(flock(&folder, FlockOperation::LockExclusive));
+    });
+    match locked.await {
+        Ok(locked) => locked.map_err(CommandError::internal),
+        Err(_) => Err(CommandError::internal("no lock could be waited for")),
+    }
+}
+
+/// Makes a folder, and refuses one that leads elsewhere.
+fn make_folder(path: &Path) -> Result<(), CommandError> {
+    match std::fs::create_dir(path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            if path.symlink_metadata()?.is_dir() {
+                return Ok(());
+            }
+            let message = format!("{} is in the way: it is not a folder", path.display());
+            Err(CommandError::user(message).hint("move it away"))
+        }
+        Err(error) => Err(cannot_write(path, &error)),
+    }
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::internal(format!("can't write {}: {error}", path.display()))
+}
+
+/// Both reports as one. A flow that ran again counts as it ran last.
+fn joined(before: Option<QaReport>, report: &QaReport) -> QaReport {
+    let Some(mut all) = before else {
+        return report.clone();
+    };
+    let is_again = |flow: &FlowVerificationResult| {
+        report.flows.iter().any(|again| again.flow == flow.flow)
+    };
+    all.flows.retain(|flow| !is_again(flow));
+    all.flows.extend(report.flows.iter().cloned());
+    all.passed = all.flows.iter().all(|flow| flow.passed);
+    all.browser = report.browser.clone().or(all.browser);
+    all.seconds += report.seconds;
+    all.server_log.extend(report.server_log.iter().cloned());
+    all
+}
+
+/// Reads the report of a folder; `None` where there is none.
+pub(super) fn read_report(folder: &Path) -> Result<Option<QaReport>, CommandError> {
+    let path = folder.join(REPORT);
+    let file = match plain_file::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(CommandError::user(format!(
+                "can't read {}: {error}",
+                path.display()
+            )));
+        }
+    };
+    let read = serde_json::from_reader(file.take(MOST_BYTES));
+    read.map(Some).map_err(|error| {
+        let message = format!("{} is no report of this version: {error}", path.display());
+        CommandError::user(message).hint("`ralph qa run` writes a new one")
+    })
+}
+
+/// Copies the results as JUnit XML to where a person wants them. Results that were not written are not copied.
+pub(super) fn copy_junit(root: &Path, to: &Path) -> Result<(), CommandError> {
+    let from = results_folder(root).join(JUNIT);
+    let Some(bytes) = plain_file::read_if_there(&from)? else {
+        return Ok(());
+    };
+    atomic::write(to, &bytes).map_err(|error| {
+        CommandError::user(format!("can't write {}: {error}", to.display()))
+    })
+}
+
+/// One flow on a line.
+pub(super) fn flow_line(flow: &FlowVerificationResult, shown: Shown) -> String {
+    let (tone, word) = if flow.passed {
+        (Tone::Good, "passed")
+    } else {
+        (Tone::Bad, "failed")
+    };
+    let steps = count(flow.steps.len(), "step", "steps");
+    let time = match shown {
+        Shown::AsTheyEnd => format!(", {}", duration(flow.seconds)),
+        Shown::AtTheEnd => String::new(),
+    };
+    let (word, name) = (paint(tone, word), terminal_safe(&flow.flow));
+    format!("{word}  {name} ({steps}{time})\n")
+}
+
+/// The flows that failed, what became of the pictures, and what to do next.
+pub(super) fn text(report: &QaReport, shown: Shown) -> String {
+    let mut text = String::new();
+    if shown == Shown::AtTheEnd {
+        let lines = report.flows.iter().map(|flow| flow_line(flow, shown));
+        text.extend(lines);
+    }
+    let failed = report.flows.iter().filter(|flow| !flow.passed);
+    for flow in failed {
+        text.push('\n');
+        text.push_str(&failure_text(flow, Path::new(FLOW_RESULTS)));
+    }
+    let passed = report.flows.iter().filter(|flow| flow.passed).count();
+    let all = count(report.flows.len(), "flow", "flows");
+    text.push_str(&format!("\n{passed} of {all} passed\n"));
+    text
+}
