@@ -46,7 +46,7 @@ impl OwnCommand {
     }
 }
 
-/// What a command of ralph's own is told of its place.
+/// The place of a command of ralph's own, as it is told of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OwnFacts {
     /// It is the first of its kind in a verification.

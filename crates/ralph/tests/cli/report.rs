@@ -162,6 +162,7 @@ fn the_json_contract() {
         "verification": [
             { "command": "cargo test", "runs": 3, "passed": 1, "failed": 2, "seconds": 13.5 }
         ],
+        "flows": [],
         "highlights": highlights(),
         "flagged": [
             { "taskId": "US-001", "iteration": 1, "what": "claimed that task US-003 is complete" },
@@ -301,4 +302,63 @@ fn a_report_is_made_also_when_the_task_file_is_gone() {
     );
     let text = ralph(&repo, &["report"]).text(0).to_owned();
     assert!(text.contains("prd.json can't be read;"), "{text}");
+}
+
+/// Results of flows as ralph keeps them beside the logs of an iteration.
+fn kept_flows() -> serde_json::Value {
+    let viewport = json!({"width": 1280, "height": 720, "mobile": false});
+    let step = |outcome: &str, failure: serde_json::Value| {
+        json!({
+            "number": 2, "line": 7, "action": "click", "step": "click button \"Pay\"", "note": null,
+            "outcome": outcome, "seconds": 0.5, "failure": failure, "picture": null
+        })
+    };
+    let flow = |name: &str, passed: bool, step: serde_json::Value| {
+        json!({
+            "flow": name, "description": null, "file": format!(".ralph/flows/{name}.yaml"),
+            "viewport": viewport, "passed": passed, "seconds": 1.5, "steps": [step], "pages": [],
+            "console": [], "network": []
+        })
+    };
+    let failure = json!({
+        "kind": "not_found", "expected": "a button \"Pay\"", "actual": "there is no <button>", "nearest": []
+    });
+    json!({
+        "version": 1, "passed": false, "browser": "Chromium 150", "seconds": 3.0, "serverLog": [],
+        "flows": [
+            flow("greet", true, step("passed", json!(null))),
+            flow("checkout", false, step("failed", failure)),
+        ]
+    })
+}
+
+#[test]
+fn flows_of_an_iteration_are_told_with_the_page_of_their_pictures() {
+    let repo = eventful();
+    let kept = kept_flows().to_string();
+    repo.file(".ralph/logs/iteration-2-qa/report.json", kept);
+    let told = ralph(&repo, &["report", "--json"]).json(0);
+    let expected = json!([{
+        "taskId": "US-002", "iteration": 2, "passed": ["greet"],
+        "failed": [{
+            "flow": "checkout", "file": ".ralph/flows/checkout.yaml", "line": 7,
+            "sentence": "click button \"Pay\": there is no <button>"
+        }],
+        "page": ".ralph/logs/iteration-2-qa/report.html"
+    }]);
+    assert_eq!(told["flows"], expected);
+    let text = ralph(&repo, &["report"]);
+    let says = "## Flows in the browser\n\n\
+                - iteration 2, US-002: 1 passed, 1 failed; `.ralph/logs/iteration-2-qa/report.html`\n\n  \
+                passed: greet\n\n  \
+                failed: checkout, .ralph/flows/checkout.yaml:7: click button \"Pay\": there is no <button>\n";
+    assert!(text.text(0).contains(says), "{}", text.out);
+    let page = ralph(&repo, &["report", "--format", "html"]);
+    let page = page.text(0);
+    assert!(page.contains("Flows in the browser"), "{page}");
+    assert!(page.contains("there is no &lt;button&gt;"), "{page}");
+    // What is not as ralph wrote it is left out.
+    repo.file(".ralph/logs/iteration-2-qa/report.json", "{}");
+    let told = ralph(&repo, &["report", "--json"]).json(0);
+    assert_eq!(told["flows"], json!([]));
 }

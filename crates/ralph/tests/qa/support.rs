@@ -261,7 +261,7 @@ impl Drop for Started {
     }
 }
 
-/// How a run ended.
+/// A run that has ended.
 #[derive(Debug)]
 pub(crate) struct QaRan {
     /// None where a signal ended it.

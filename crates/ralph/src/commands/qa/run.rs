@@ -44,7 +44,7 @@ pub(crate) struct Args {
     junit: Option<PathBuf>,
 }
 
-/// What is asked for, once flags and settings are one.
+/// The flows that are asked for, and the forms of their results.
 pub(super) struct FlowsWanted {
     pub(super) flows: Vec<String>,
     pub(super) json: bool,
