@@ -9,11 +9,8 @@ mod results;
 mod run;
 mod schema;
 mod settings;
+mod text;
 mod walls;
-
-use ralph_qa::flow::Flow;
-
-use crate::error::CommandError;
 
 subcommands! {
     QaCommand {

@@ -21,9 +21,11 @@ use ralph_qa::{
 };
 
 use super::{
-    results::{self, ResultsFolder, Shown},
+    results::{self, ResultsFolder},
     run::{FLOW_FAILED, FLOW_IS_WRONG, FlowsWanted},
-    settings, walls,
+    settings,
+    text::{Telling, flow_line, report_text},
+    walls,
 };
 use crate::{
     commands::run::{detection, listen_for_signals},
@@ -37,7 +39,7 @@ pub(super) struct InsidePlace {
     root: PathBuf,
     containment: Containment,
     walls: Walls,
-    shown: Shown,
+    telling: Telling,
     /// Results of flows before these stay.
     joins: bool,
 }
@@ -58,10 +60,10 @@ impl InsidePlace {
             } else {
                 Walls::None
             },
-            shown: if by_hand {
-                Shown::AsTheyEnd
+            telling: if by_hand {
+                Telling::AsTheyEnd
             } else {
-                Shown::AtTheEnd
+                Telling::AtTheEnd
             },
             joins: is_set(RUN_QA_JOINS),
         })
@@ -77,7 +79,7 @@ impl InsidePlace {
             } else {
                 Walls::None
             },
-            shown: Shown::AtTheEnd,
+            telling: Telling::AtTheEnd,
             joins: false,
         })
     }
@@ -103,7 +105,8 @@ pub(super) async fn perform(
     let named = secrets
         .iter()
         .map(|(name, value)| NamedValue::new(name, value));
-    output::hide_values(&environment.redaction().with(named));
+    let redaction = environment.redaction().with(named);
+    output::hide_values(&redaction);
     let automation = settings::automation(config, root);
     let folder = tokio::select! {
         opened = ResultsFolder::open(root) => opened?,
@@ -117,8 +120,8 @@ pub(super) async fn perform(
         walls: place.walls,
     };
     let ended = |flow: &FlowVerificationResult| {
-        if place.shown == Shown::AsTheyEnd && !wanted.json {
-            output::print(&results::flow_line(flow, place.shown));
+        if place.telling == Telling::AsTheyEnd && !wanted.json {
+            output::print(&flow_line(flow, place.telling));
         }
     };
     let run = FlowsRun {
@@ -139,13 +142,13 @@ pub(super) async fn perform(
             return Ok(walls::by_signal(signal));
         }
     };
-    let report = output::without_secrets_in(report);
-    let all = folder.keep(before, &report)?;
+    let report = redaction.hide_in(report);
+    folder.keep(before, &report)?;
     if let Some(file) = &wanted.junit {
         results::copy_junit(root, file)?;
     }
     output::show(wanted.json, &report, || {
-        results::text(&report, &all, place.shown)
+        report_text(&report, place.telling)
     })?;
     Ok(exit_code(&report))
 }

@@ -1,4 +1,4 @@
-//! The files that flows leave in `.ralph/qa`, and what is said of them.
+//! The files that flows leave in `.ralph/qa`.
 
 use std::{
     fs::File,
@@ -6,26 +6,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::{config::QaConfig, sanitize::terminal_safe};
-use ralph_engine::{atomic, dot_ralph::FLOW_RESULTS, plain_file};
+use ralph_core::config::QaConfig;
+use ralph_engine::{atomic, plain_file};
 use ralph_qa::{
     flow::{Flow, find_flows},
-    report::{failure_text, render_html, render_junit},
-    result::{FlowVerificationResult, QaReport, StepOutcome},
+    report::{render_html, render_junit},
+    result::{FlowVerificationResult, QaReport},
 };
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::oneshot;
 
 use super::settings::results_folder;
-use crate::{
-    error::CommandError,
-    output,
-    view::{
-        Tone,
-        figures::{count, duration},
-        paint,
-    },
-};
+use crate::{error::CommandError, output};
 
 pub(super) const REPORT: &str = "report.json";
 const PAGE: &str = "report.html";
@@ -35,15 +27,6 @@ const GITIGNORE: &str = ".gitignore";
 
 /// The largest report that is read.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
-
-/// When results are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
-    /// To a person: each flow as it ends, with its time.
-    AsTheyEnd,
-    /// To ralph and to agents: the same text for the same results.
-    AtTheEnd,
-}
 
 /// Reads the flows that are named, or all of them. Their mistakes are all told at once.
 pub(super) fn flows(
@@ -195,38 +178,4 @@ pub(super) fn copy_junit(root: &Path, to: &Path) -> Result<(), CommandError> {
     atomic::write(to, &bytes).map_err(|error| {
         CommandError::user(format!("can't write {}: {error}", to.display()))
     })
-}
-
-/// One flow on a line.
-pub(super) fn flow_line(flow: &FlowVerificationResult, shown: Shown) -> String {
-    let (tone, word) = if flow.passed {
-        (Tone::Good, "passed")
-    } else {
-        (Tone::Bad, "failed")
-    };
-    let steps = count(flow.steps.len(), "step", "steps");
-    let time = match shown {
-        Shown::AsTheyEnd => format!(", {}", duration(flow.seconds)),
-        Shown::AtTheEnd => String::new(),
-    };
-    let (word, name) = (paint(tone, word), terminal_safe(&flow.flow));
-    format!("{word}  {name} ({steps}{time})\n")
-}
-
-/// The flows that failed, what became of the pictures, and what to do next.
-pub(super) fn text(report: &QaReport, shown: Shown) -> String {
-    let mut text = String::new();
-    if shown == Shown::AtTheEnd {
-        let lines = report.flows.iter().map(|flow| flow_line(flow, shown));
-        text.extend(lines);
-    }
-    let failed = report.flows.iter().filter(|flow| !flow.passed);
-    for flow in failed {
-        text.push('\n');
-        text.push_str(&failure_text(flow, Path::new(FLOW_RESULTS)));
-    }
-    let passed = report.flows.iter().filter(|flow| flow.passed).count();
-    let all = count(report.flows.len(), "flow", "flows");
-    text.push_str(&format!("\n{passed} of {all} passed\n"));
-    text
 }
