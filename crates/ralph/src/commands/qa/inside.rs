@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::ExitCode,
 };
 

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use ralph_core::sanitize::terminal_safe;
-use ralph_qa::flow::{FindingSeverity, FlowFileError, find_flows, lint_flow};
+use ralph_qa::flow::{Flow, FlowFileError, FlowMistakes, find_flows, lint_flow};
 use serde::Serialize;
 
 use super::{run::from_root, settings::QaPlace};
@@ -27,10 +27,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What was found; the JSON form is a contract (docs/json.md).
+/// The findings in flows; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 struct FlowLintReport {
-    flows: usize,
     errors: usize,
     warnings: usize,
     findings: Vec<ShownFinding>,
@@ -38,15 +37,17 @@ struct FlowLintReport {
 
 #[derive(Debug, Serialize)]
 struct ShownFinding {
-    severity: ShownSeverity,
+    rule: &'static str,
+    severity: FindingSeverity,
     file: String,
     line: usize,
     message: String,
+    hint: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum ShownSeverity {
+enum FindingSeverity {
     Error,
     Warning,
 }
@@ -54,45 +55,63 @@ enum ShownSeverity {
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let place = QaPlace::find(global)?;
     let names = from_root(&args.flows, &global.surroundings()?.start, &place.root);
-    let (flows, findings) = match find_flows(&place.root, &place.config.flows, &names) {
-        Ok(flows) => {
-            let findings = flows.iter().flat_map(|flow| {
-                let file = flow.file.to_string_lossy().into_owned();
-                lint_flow(flow).into_iter().map(move |finding| ShownFinding {
-                    severity: ShownSeverity::Warning,
-                    file: file.clone(),
-                    line: finding.line,
-                    message: finding.message,
-                })
-            });
-            (flows.len(), findings.collect::<Vec<_>>())
-        }
-        Err(error) => todo!(),
+    let found = find_flows(&place.root, &place.config.flows, &names);
+    let findings: Vec<ShownFinding> = match found {
+        Ok(flows) => flows.iter().flat_map(warnings_of).collect(),
+        Err(FlowFileError::Mistakes(files)) => files.iter().flat_map(errors_of).collect(),
+        Err(error) => return Err(CommandError::user(error)),
     };
     let of = |severity| findings.iter().filter(|one| one.severity == severity).count();
     let report = FlowLintReport {
-        flows,
-        errors: of(ShownSeverity::Error),
-        warnings: of(ShownSeverity::Warning),
+        errors: of(FindingSeverity::Error),
+        warnings: of(FindingSeverity::Warning),
         findings,
     };
     output::show(args.json, &report, || render(&report))?;
     Ok(ExitCode::from(if report.errors > 0 { 2 } else { 0 }))
 }
 
+fn warnings_of(flow: &Flow) -> Vec<ShownFinding> {
+    let found = lint_flow(flow).into_iter();
+    let shown = found.map(|finding| ShownFinding {
+        rule: finding.code.word(),
+        severity: FindingSeverity::Warning,
+        file: flow.file.to_string_lossy().into_owned(),
+        line: finding.line,
+        message: finding.message,
+        hint: Some(finding.fix),
+    });
+    shown.collect()
+}
+
+fn errors_of(file: &FlowMistakes) -> Vec<ShownFinding> {
+    let mistakes = file.mistakes.iter();
+    let shown = mistakes.map(|mistake| ShownFinding {
+        rule: "mistake",
+        severity: FindingSeverity::Error,
+        file: file.file.to_string_lossy().into_owned(),
+        line: mistake.line,
+        message: mistake.message.clone(),
+        hint: mistake.hint.clone(),
+    });
+    shown.collect()
+}
+
 fn render(report: &FlowLintReport) -> String {
     let mut text = String::new();
     for one in &report.findings {
         let word = match one.severity {
-            ShownSeverity::Error => paint(Tone::Bad, "error"),
-            ShownSeverity::Warning => paint(Tone::Careful, "warning"),
+            FindingSeverity::Error => paint(Tone::Bad, "error"),
+            FindingSeverity::Warning => paint(Tone::Careful, "warning"),
         };
         let (file, message) = (terminal_safe(&one.file), terminal_safe(&one.message));
         text.push_str(&format!("{file}:{}: {word}: {message}\n", one.line));
+        if let Some(hint) = &one.hint {
+            text.push_str(&format!("  hint: {}\n", terminal_safe(hint)));
+        }
     }
-    let flows = count(report.flows, "flow", "flows");
     let errors = count(report.errors, "error", "errors");
     let warnings = count(report.warnings, "warning", "warnings");
-    text.push_str(&format!("{flows}, {errors}, {warnings}\n"));
+    text.push_str(&format!("{errors}, {warnings}\n"));
     text
 }

@@ -19,9 +19,9 @@ use ralph_engine::{
 use ralph_qa::flow::Flow;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use super::{results, run::FlowsWanted, settings};
+use super::{results, run::FlowsWanted};
 use crate::{
-    commands::run::{detection, explain, listen_for_signals},
+    commands::run::{detection, listen_for_signals},
     error::CommandError,
     output,
     project::{self, Project},
