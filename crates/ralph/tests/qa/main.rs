@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
 mod approving;
+mod doctor;
 mod killed;
 mod linting;
 mod mistakes;

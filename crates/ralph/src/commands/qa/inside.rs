@@ -49,7 +49,7 @@ impl InsidePlace {
     pub(super) fn of_environment(root: PathBuf) -> Result<Self, CommandError> {
         let is_set = |name: &str| std::env::var_os(name).is_some();
         let by_hand = is_set(walls::BY_HAND);
-        let forced = std::env::var("RALPH_CONTAINMENT").ok();
+        let forced = std::env::var(walls::CONTAINMENT).ok();
         let forced = forced.map(|word| word.parse()).transpose();
         let forced = forced.map_err(CommandError::user)?;
         Ok(Self {

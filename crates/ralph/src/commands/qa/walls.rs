@@ -31,6 +31,9 @@ use crate::{
 /// Tells the program inside that a person looks on.
 pub(super) const BY_HAND: &str = "RALPH_RUN_QA_BY_HAND";
 
+/// Asks for another way of keeping processes together, here and inside.
+pub(super) const CONTAINMENT: &str = "RALPH_CONTAINMENT";
+
 /// The time that the program inside has to end what it started, once it is asked to.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
 
@@ -50,7 +53,10 @@ pub(super) fn run(
         let walls = with_network_for(config, &flows);
         let environment = project.environment(root);
         let environment = sandboxed_by(project, &walls, environment, "the application").await?;
-        let spec = spec(root, config, wanted, &environment)?;
+        let mut spec = spec(root, config, wanted, &environment)?;
+        let containment = project.variable(CONTAINMENT);
+        let containment = containment.map(|word| (CONTAINMENT.into(), word.into()));
+        spec.env.extend(containment);
         let ended = start(project, spec, &environment, stop.clone()).await?;
         if let Some(file) = &wanted.junit {
             results::copy_junit(root, file)?;
