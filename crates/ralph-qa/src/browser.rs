@@ -41,7 +41,7 @@ use self::{
 };
 pub(crate) use self::{failure::failure, navigate::is_relative};
 pub use crate::program::{
-    BROWSER_NAMES, BrowserError, BrowserProgram, TESTED_VERSIONS, find_browser,
+    BrowserError, BrowserProgram, TESTED_VERSIONS, find_browser,
 };
 use crate::{
     flow::{Emulation, Viewport},

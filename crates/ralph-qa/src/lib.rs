@@ -5,6 +5,7 @@
 //! any other.
 
 pub mod baseline;
+#[cfg(feature = "browser")]
 pub mod browser;
 pub mod config;
 pub mod flow;
@@ -15,3 +16,6 @@ pub mod report;
 pub mod result;
 pub mod runner;
 pub mod server;
+
+/// Tells whether this build can run flows in a browser.
+pub const HAS_BROWSER: bool = cfg!(feature = "browser");

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use ralph_core::config::BROWSER_PROGRAMS;
 use ralph_engine::process::{CommandSpec, Ended, Output, SpawnError, Tail, spawn};
 use thiserror::Error;
 
@@ -17,15 +18,6 @@ use crate::server::ProgramPlace;
 
 /// The major versions of Chromium that the tests have run with. Others are used all the same.
 pub const TESTED_VERSIONS: RangeInclusive<u32> = 156..=156;
-
-/// The names that are looked for on the PATH, in this order.
-pub const BROWSER_NAMES: [&str; 5] = [
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-];
 
 /// The longest that a browser may take to say its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
@@ -60,9 +52,9 @@ impl std::fmt::Display for BrowserProgram {
 #[derive(Debug, Error)]
 pub enum BrowserError {
     #[error(
-        "no browser is installed: none of {} is on the PATH; install Chromium (Debian, Ubuntu: `apt install chromium`) \
+        "no browser is installed: none of {} is here; install Chromium (Debian, Ubuntu: `apt install chromium`) \
          or name a browser in `qa.browser`",
-        BROWSER_NAMES.join(", ")
+        BROWSER_PROGRAMS.join(", ")
     )]
     NotFound,
     #[error("the browser that `qa.browser` names is not there: {}", path.display())]
@@ -102,14 +94,14 @@ fn shown(printed: &[String]) -> String {
     format!("; it printed\n  {}", printed.join("\n  "))
 }
 
-/// Finds the browser and asks its version: the configured one, else the first of [`BROWSER_NAMES`] on the PATH.
+/// Finds the browser and asks its version: the configured one, else the first of [`BROWSER_PROGRAMS`] that is there.
 pub async fn find_browser(
     configured: Option<&Path>,
     place: &ProgramPlace,
 ) -> Result<BrowserProgram, BrowserError> {
     let path = match configured {
         Some(path) => configured_path(path, place)?,
-        None => BROWSER_NAMES
+        None => BROWSER_PROGRAMS
             .iter()
             .find_map(|name| on_path(OsStr::new(name), &place.env))
             .ok_or(BrowserError::NotFound)?,

@@ -41,7 +41,9 @@ fn prepare_folder(folder: &Path, joins: bool) -> io::Result<()> {
             }
         }
     }
-    fs::write(mark, "Results of `ralph qa`: emptied by each run.\n")
+    fs::write(mark, "Results of `ralph qa`: emptied by each run.\n")?;
+    // Results are of this machine, whatever the rules of the project say.
+    fs::write(folder.join(".gitignore"), "*\n")
 }
 
 #[cfg(test)]

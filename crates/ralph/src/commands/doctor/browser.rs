@@ -2,7 +2,7 @@
 
 use ralph_core::task::VerifyCommand;
 use ralph_qa::{
-    browser::{BrowserProgram, TESTED_VERSIONS, find_browser},
+    program::{BrowserProgram, TESTED_VERSIONS, find_browser},
     server::{ProgramPlace, Walls},
 };
 

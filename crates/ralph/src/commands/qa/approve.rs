@@ -3,16 +3,14 @@
 //!
 //! Asks for each where there is a terminal. Nothing is approved without a yes.
 
-use std::{
-    path::{Component, Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::Path, process::ExitCode};
 
-use ralph_core::{change::BASELINES, sanitize::terminal_safe};
-use ralph_engine::{
-    agent::StopRequest, atomic, dot_ralph::FLOW_RESULTS, inbox::Inbox, plain_file,
+use ralph_core::sanitize::terminal_safe;
+use ralph_engine::{agent::StopRequest, dot_ralph::FLOW_RESULTS, inbox::Inbox};
+use ralph_qa::{
+    baseline::{ApprovalReason, PictureApproval, approvals, approve},
+    result::QaReport,
 };
-use ralph_qa::result::{PageVerificationResult, QaReport};
 use serde::Serialize;
 
 use super::{results, settings::results_folder, walls::by_signal};
@@ -75,6 +73,8 @@ struct OpenPicture {
     /// The difference in a sentence.
     summary: String,
     approved: bool,
+    #[serde(skip)]
+    approval: PictureApproval,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -82,6 +82,40 @@ struct OpenPicture {
 enum PictureState {
     New,
     Changed,
+}
+
+impl From<PictureApproval> for OpenPicture {
+    fn from(approval: PictureApproval) -> Self {
+        let in_results = |path: &String| format!("{FLOW_RESULTS}/{path}");
+        let (state, before) = match approval.reason {
+            ApprovalReason::New => (PictureState::New, None),
+            ApprovalReason::Differs => (PictureState::Changed, Some(approval.baseline.clone())),
+        };
+        Self {
+            flow: approval.flow.clone(),
+            name: approval.picture.clone(),
+            state,
+            before,
+            after: in_results(&approval.screenshot),
+            difference: approval.difference.as_ref().map(in_results),
+            baseline: approval.baseline.clone(),
+            summary: approval.summary.clone(),
+            approved: false,
+            approval,
+        }
+    }
+}
+
+impl OpenPicture {
+    /// Makes it the baseline.
+    fn approve(&mut self, root: &Path) -> Result<(), CommandError> {
+        let approved = approve(root, &results_folder(root), &self.approval);
+        approved.map_err(|error| {
+            CommandError::user(error).hint("`ralph qa run` takes the pictures again")
+        })?;
+        self.approved = true;
+        Ok(())
+    }
 }
 
 /// The end of asking for pictures.
@@ -121,7 +155,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         });
     }
     for picture in pictures.iter_mut().filter(|_| args.yes) {
-        approve(root, picture)?;
+        picture.approve(root)?;
     }
     let report = ApprovalReport { pictures };
     output::show(args.json, &report, || {
@@ -137,63 +171,35 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 
 /// The pictures that are named, of those that are new or changed.
 fn chosen(report: &QaReport, names: &[String]) -> Result<Vec<OpenPicture>, CommandError> {
-    let pages = report
-        .flows
-        .iter()
-        .flat_map(|flow| flow.pages.iter().map(move |page| (flow.flow.as_str(), page)));
-    let is_meant = |name: &String, flow: &str, page: &PageVerificationResult| {
-        *name == flow || name.strip_prefix(flow) == Some(&format!("/{}", page.name))
-    };
+    let mut open = approvals(report);
     for name in names {
-        if !pages.clone().any(|(flow, page)| is_meant(name, flow, page)) {
-            let known: Vec<String> = pages
-                .clone()
-                .map(|(flow, page)| format!("{flow}/{}", page.name))
-                .collect();
-            let message = format!("the last run took no picture that is called {name}");
-            return Err(CommandError::user(message).hint(if known.is_empty() {
-                "it took none at all".to_owned()
-            } else {
-                format!("it took {}", known.join(", "))
-            }));
+        if is_known(report, name) {
+            continue;
         }
+        let message = format!("the last run took no picture that is called {name}");
+        let known: Vec<String> = pictures_of(report).collect();
+        return Err(CommandError::user(message).hint(if known.is_empty() {
+            "it took none at all".to_owned()
+        } else {
+            format!("it took {}", known.join(", "))
+        }));
     }
-    let pages = pages.filter(|(flow, page)| {
-        names.is_empty() || names.iter().any(|name| is_meant(name, flow, page))
-    });
-    let open = pages.filter_map(|(flow, page)| OpenPicture::of(flow, page));
-    Ok(open.collect())
+    open.retain(|one| names.is_empty() || names.iter().any(|name| one.is_meant_by(name)));
+    Ok(open.into_iter().map(OpenPicture::from).collect())
 }
 
-impl OpenPicture {
-    /// `None` for one that is as it was approved.
-    fn of(flow: &str, page: &PageVerificationResult) -> Option<Self> {
-        let in_results = |path: &String| format!("{FLOW_RESULTS}/{path}");
-        let (state, before, difference, summary) = match &page.compared {
-            None => {
-                let text = "there is no baseline yet".to_owned();
-                (PictureState::New, None, None, text)
-            }
-            Some(compared) if compared.matches => return None,
-            Some(compared) => (
-                PictureState::Changed,
-                compared.baseline.as_ref().map(in_results),
-                compared.picture.as_ref().map(in_results),
-                compared.summary.clone(),
-            ),
-        };
-        Some(Self {
-            flow: flow.to_owned(),
-            name: page.name.clone(),
-            state,
-            before,
-            after: in_results(&page.screenshot),
-            difference,
-            baseline: page.baseline.clone(),
-            summary,
-            approved: false,
-        })
-    }
+/// All pictures of a report, as `FLOW/PICTURE`.
+fn pictures_of(report: &QaReport) -> impl Iterator<Item = String> {
+    let flows = report.flows.iter();
+    flows.flat_map(|flow| {
+        let pages = flow.pages.iter();
+        pages.map(move |page| format!("{}/{}", flow.flow, page.name))
+    })
+}
+
+fn is_known(report: &QaReport, name: &str) -> bool {
+    let is_flow = report.flows.iter().any(|flow| flow.flow == name);
+    is_flow || pictures_of(report).any(|picture| picture == name)
 }
 
 /// Shows each picture and asks for it.
@@ -207,7 +213,7 @@ async fn ask(
         output::print("approve it? [y/N/q] ");
         match read_line(stopped(stop.clone())).await? {
             Input::Line(line) if matches!(&*line.to_lowercase(), "y" | "yes") => {
-                approve(root, picture)?;
+                picture.approve(root)?;
             }
             Input::Line(line) if matches!(&*line.to_lowercase(), "q" | "quit") => break,
             Input::Line(_) => {}
@@ -216,46 +222,6 @@ async fn ask(
         }
     }
     Ok(Asked::All)
-}
-
-/// Makes the picture the baseline.
-fn approve(root: &Path, picture: &mut OpenPicture) -> Result<(), CommandError> {
-    let to = baseline_path(root, &picture.baseline)?;
-    let from = root.join(&picture.after);
-    let bytes = plain_file::read(&from).map_err(|error| {
-        CommandError::user(format!("can't read {}: {error}", from.display()))
-            .hint("`ralph qa run` takes the pictures anew")
-    })?;
-    let cannot_write = |error: std::io::Error| {
-        CommandError::user(format!("can't write {}: {error}", to.display()))
-    };
-    if let Some(folder) = to.parent() {
-        std::fs::create_dir_all(folder).map_err(cannot_write)?;
-    }
-    atomic::write(&to, &bytes).map_err(cannot_write)?;
-    picture.approved = true;
-    Ok(())
-}
-
-/// The path of a baseline. The report can be anyone's: only a file in a folder of baselines is written, and through
-/// no link.
-fn baseline_path(root: &Path, baseline: &str) -> Result<PathBuf, CommandError> {
-    let path = Path::new(baseline);
-    let is_plain = path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
-    let is_picture = path.extension().is_some_and(|end| end == "png")
-        && path.components().any(|part| part.as_os_str() == BASELINES);
-    let mut at = root.to_owned();
-    let leads_away = path.components().any(|part| {
-        at.push(part);
-        at.is_symlink()
-    });
-    if is_plain && is_picture && !leads_away {
-        return Ok(at);
-    }
-    let message = format!("{baseline} is no place for a baseline");
-    Err(CommandError::user(message).hint("`ralph qa run` writes the results anew"))
 }
 
 fn shown(picture: &OpenPicture) -> String {
@@ -287,29 +253,4 @@ fn summary(pictures: &[OpenPicture]) -> String {
         text.push_str("commit them: baselines are part of the project\n");
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_pictures_in_a_folder_of_baselines_are_written() {
-        let top = tempfile::tempdir().unwrap();
-        let root = top.path();
-        let elsewhere = tempfile::tempdir().unwrap();
-        std::fs::create_dir(root.join("flows")).unwrap();
-        std::os::unix::fs::symlink(elsewhere.path(), root.join("flows/__baselines__")).unwrap();
-        for (baseline, allowed) in [
-            ("e2e/__baselines__/home/top-linux-1280x720.png", true),
-            ("flows/__baselines__/home/top-linux-1280x720.png", false),
-            ("e2e/home/top.png", false),
-            ("e2e/__baselines__/home.yaml", false),
-            ("../__baselines__/home/top.png", false),
-            ("/__baselines__/home/top.png", false),
-        ] {
-            let found = baseline_path(root, baseline).is_ok();
-            assert_eq!(found, allowed, "{baseline}");
-        }
-    }
 }

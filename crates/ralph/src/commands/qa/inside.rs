@@ -112,7 +112,7 @@ pub(super) async fn perform(
         opened = ResultsFolder::open(root) => opened?,
         signal = stop.until_asked() => return Ok(walls::by_signal(signal)),
     };
-    let before = folder.begin(place.joins)?;
+    let before = folder.before(place.joins)?;
     let programs = ProgramPlace {
         folder: root.clone(),
         env: environment_of_programs(),

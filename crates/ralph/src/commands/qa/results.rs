@@ -22,8 +22,6 @@ use crate::{error::CommandError, output};
 pub(super) const REPORT: &str = "report.json";
 const PAGE: &str = "report.html";
 const JUNIT: &str = "junit.xml";
-/// What is in the folder is of this machine, also where `.ralph/.gitignore` is older than the folder.
-const GITIGNORE: &str = ".gitignore";
 
 /// The largest report that is read.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -62,21 +60,13 @@ impl ResultsFolder {
         })
     }
 
-    /// Makes room for new results. Those that they join stay, and are returned.
-    pub(super) fn begin(&self, joins: bool) -> Result<Option<QaReport>, CommandError> {
-        if joins && let Some(before) = read_report(&self.path)? {
-            return Ok(Some(before));
+    /// The results that those to come join.
+    pub(super) fn before(&self, joins: bool) -> Result<Option<QaReport>, CommandError> {
+        if joins {
+            read_report(&self.path)
+        } else {
+            Ok(None)
         }
-        for entry in std::fs::read_dir(&self.path)? {
-            let path = entry?.path();
-            if path.symlink_metadata()?.is_dir() {
-                std::fs::remove_dir_all(&path)?;
-            } else {
-                std::fs::remove_file(&path)?;
-            }
-        }
-        std::fs::write(self.path.join(GITIGNORE), "*\n")?;
-        Ok(None)
     }
 
     /// Writes the files of the results, behind those that they join.
