@@ -121,7 +121,7 @@ pub(super) async fn perform(
     };
     let ended = |flow: &FlowVerificationResult| {
         if place.telling == Telling::AsTheyEnd && !wanted.json {
-            output::print(&flow_line(flow, place.telling));
+            output::print(&flow_line(flow));
         }
     };
     let run = FlowsRun {

@@ -5,10 +5,16 @@
 use std::process::ExitCode;
 
 use ralph_core::sanitize::terminal_safe;
-use ralph_qa::flow::{Flow, FlowFileError, FlowMistakes, find_flows, lint_flow};
+use ralph_qa::{
+    config::BrowserAutomationConfig,
+    flow::{Flow, FlowFileError, FlowMistakes, find_flows, lint_flow},
+};
 use serde::Serialize;
 
-use super::{run::from_root, settings::QaPlace};
+use super::{
+    run::from_root,
+    settings::{QaPlace, automation},
+};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -57,7 +63,11 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let names = from_root(&args.flows, &global.surroundings()?.start, &place.root);
     let found = find_flows(&place.root, &place.config.flows, &names);
     let findings: Vec<ShownFinding> = match found {
-        Ok(flows) => flows.iter().flat_map(warnings_of).collect(),
+        Ok(flows) => {
+            let config = automation(&place.config, &place.root);
+            let found = flows.iter().flat_map(|flow| warnings_of(flow, &config));
+            found.collect()
+        }
         Err(FlowFileError::Mistakes(files)) => files.iter().flat_map(errors_of).collect(),
         Err(error) => return Err(CommandError::user(error)),
     };
@@ -71,8 +81,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     Ok(ExitCode::from(if report.errors > 0 { 2 } else { 0 }))
 }
 
-fn warnings_of(flow: &Flow) -> Vec<ShownFinding> {
-    let found = lint_flow(flow).into_iter();
+fn warnings_of(flow: &Flow, config: &BrowserAutomationConfig) -> Vec<ShownFinding> {
+    let found = lint_flow(flow, config).into_iter();
     let shown = found.map(|finding| ShownFinding {
         rule: finding.code.word(),
         severity: FindingSeverity::Warning,

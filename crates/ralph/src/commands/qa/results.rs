@@ -10,7 +10,7 @@ use ralph_core::config::QaConfig;
 use ralph_engine::{atomic, plain_file};
 use ralph_qa::{
     flow::{Flow, find_flows},
-    report::{render_html, render_junit},
+    report::{html, junit},
     result::{FlowVerificationResult, QaReport},
 };
 use rustix::fs::{FlockOperation, flock};
@@ -77,11 +77,10 @@ impl ResultsFolder {
     ) -> Result<(), CommandError> {
         let all = joined(before, report);
         let json = serde_json::to_string_pretty(&all)?;
-        let page = render_html(&all, &self.path).map_err(CommandError::internal)?;
         for (name, text) in [
             (REPORT, json + "\n"),
-            (PAGE, page),
-            (JUNIT, render_junit(&all)),
+            (PAGE, html(&all, &self.path)),
+            (JUNIT, junit(&all)),
         ] {
             let path = self.path.join(name);
             let written = atomic::write(&path, text.as_bytes());
