@@ -17,6 +17,7 @@ pub mod checkpoint;
 pub mod command;
 pub mod config;
 pub mod dollars;
+pub mod draft;
 pub mod economics;
 pub mod escalation;
 pub mod event;

@@ -335,7 +335,7 @@ fn find_json(message: &str) -> Result<Value, String> {
         return Err("the final message is empty".to_owned());
     }
     let candidates = std::iter::once(whole)
-        .chain(blocks(whole).into_iter().rev())
+        .chain(fenced_blocks(whole).into_iter().rev())
         .chain(outermost(whole));
     let mut fault = None;
     for candidate in candidates.filter(|text| text.starts_with('{')) {
@@ -350,7 +350,7 @@ fn find_json(message: &str) -> Result<Value, String> {
 }
 
 /// The contents of fenced blocks, in order.
-fn blocks(message: &str) -> Vec<&str> {
+pub(crate) fn fenced_blocks(message: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut open = None;
     let mut at = 0;

@@ -74,6 +74,8 @@ pub enum PersonReach {
 #[derive(Debug, Clone)]
 pub enum ToolReply {
     Done(Value),
+    /// A result that is looked at.
+    Picture(ToolPicture),
     /// The tool could not do it. The caller reads this.
     Failed {
         message: String,
@@ -83,6 +85,14 @@ pub enum ToolReply {
     BadArguments(String),
     /// The person has to be asked first; only where they can be.
     Ask(PersonForm),
+}
+
+/// A picture, and what is said about it.
+#[derive(Debug, Clone)]
+pub struct ToolPicture {
+    pub about: Value,
+    pub base64: String,
+    pub mime_type: &'static str,
 }
 
 /// The tools that a server offers.
@@ -103,7 +113,7 @@ pub trait ToolBox {
 pub struct ServerIdentity {
     pub name: &'static str,
     pub version: &'static str,
-    pub instructions: &'static str,
+    pub instructions: String,
 }
 
 /// The way a server ended.
@@ -171,7 +181,7 @@ mod tests {
         let identity = ServerIdentity {
             name: "ralph",
             version: "0",
-            instructions: "",
+            instructions: String::new(),
         };
         let ended = serve(Rc::new(NoTools), identity, std::future::pending::<()>()).await;
         assert_eq!(

@@ -44,12 +44,10 @@ use watch::Before;
 const LOG_BYTES: u64 = 8 * 1024 * 1024;
 const LOG_TAIL: usize = 1024 * 1024;
 
-/// The files that a plan leaves in `.ralph/logs/`.
-const STREAM: &str = "plan.stream";
-const ANSWER: &str = "plan-answer.txt";
-
 /// The agent to ask for a plan, and its limits.
 pub struct PlanRequest {
+    /// The name of what is asked for: `plan` leaves `plan.stream` and `plan-answer.txt` in `.ralph/logs/`.
+    pub name: &'static str,
     pub root: PathBuf,
     pub data_dir: PathBuf,
     pub agent: Box<dyn Agent>,
@@ -136,7 +134,7 @@ pub async fn ask<T>(
     let repo = Repo::open(&asking.root, &state_dir, &asking.git_environment).await?;
     let logs = logs_folder(&asking.root)?;
     let before = Before::look(&repo).await?;
-    let mut log = open_log(&logs.join(STREAM))?;
+    let mut log = open_log(&logs.join(format!("{}.stream", asking.name)))?;
     let talk = converse(&mut asking, question, &mut log, &logs).await;
     // Whatever happened, the files are looked at.
     let changes = before.compare(&repo).await?;
@@ -192,7 +190,7 @@ async fn converse<T>(
             break Outcome::Ended(report.ending);
         }
         let answer = report.final_message;
-        answer_file = Some(keep_answer(logs, &answer)?);
+        answer_file = Some(keep_answer(logs, asking.name, &answer)?);
         match (question.check)(&answer) {
             Ok(value) => break Outcome::Answered(value),
             Err(faults) if round >= asking.patience.rounds => break Outcome::Wrong { faults },
@@ -299,8 +297,8 @@ fn open_log(path: &Path) -> Result<CappedLog, PlanError> {
 }
 
 /// The answer as it was given, for a person to look at where it would not do.
-fn keep_answer(logs: &Path, answer: &str) -> Result<PathBuf, PlanError> {
-    let path = logs.join(ANSWER);
+fn keep_answer(logs: &Path, name: &str, answer: &str) -> Result<PathBuf, PlanError> {
+    let path = logs.join(format!("{name}-answer.txt"));
     match plain_file::replace(&path, answer.as_bytes()) {
         Ok(()) => Ok(path),
         Err(source) => Err(PlanError::File { path, source }),

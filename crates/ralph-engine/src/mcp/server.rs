@@ -102,7 +102,7 @@ impl ServerHandler for ToolServer {
         } = &self.identity;
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new(*name, *version))
-            .with_instructions(*instructions)
+            .with_instructions(instructions.clone())
     }
 
     async fn initialize(
@@ -293,6 +293,12 @@ fn answer(reply: ToolReply) -> Result<CallToolResponse, ErrorData> {
                 Some("ask for less: name one task or iteration, or lower the limit"),
             ),
         },
+        ToolReply::Picture(picture) => {
+            let mut result = CallToolResult::structured(picture.about);
+            let image = ContentBlock::image(picture.base64, picture.mime_type);
+            result.content.push(image);
+            result
+        }
         ToolReply::Failed { message, hint } => failed(&message, hint.as_deref()),
         ToolReply::BadArguments(message) => return Err(bad_arguments(message)),
         ToolReply::Ask(_) => failed("the client has no way to ask a person", None),

@@ -11,21 +11,33 @@ use crate::{
     cli::Global,
     error::CommandError,
     hangup::Hangup,
-    mcp::{INSTRUCTIONS, RalphTools},
+    mcp::{BrowserOffer, INSTRUCTIONS, QA_INSTRUCTIONS, RalphTools},
 };
 
 /// A client starts it, such as `claude mcp add ralph -- ralph mcp`; it ends with its input. Every call looks at the
 /// project again. Inside a run of an agent it has only the tools that read, and `note`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Offer the tools of a browser too: open pages of the application, act on them, look at them
+    #[arg(long)]
+    qa: bool,
+}
 
-pub(crate) fn run(_args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let mut instructions = INSTRUCTIONS.to_owned();
+    let browser = if args.qa {
+        instructions.push_str(QA_INSTRUCTIONS);
+        BrowserOffer::Yes
+    } else {
+        BrowserOffer::No
+    };
     let identity = ServerIdentity {
         name: "ralph",
         version: env!("CARGO_PKG_VERSION"),
-        instructions: INSTRUCTIONS,
+        instructions,
     };
-    let tools = Rc::new(RalphTools::new(global)?);
+    let tools = Rc::new(RalphTools::new(global, browser)?);
+    let kept = Rc::clone(&tools);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -33,7 +45,9 @@ pub(crate) fn run(_args: &Args, global: &Global) -> Result<ExitCode, CommandErro
         // While a call holds the worktree's lock, others poke this process, which must not die of it.
         let _poked = signal(SignalKind::user_defined1())?;
         let stop = stop_signal()?;
-        serve(tools, identity, stop).await.map_err(explain)
+        let ended = serve(tools, identity, stop).await;
+        kept.close().await;
+        ended.map_err(explain)
     });
     // A thread may wait for input that never comes.
     runtime.shutdown_background();

@@ -5,8 +5,8 @@
 //! nothing; that it did not is looked at.
 
 mod brief;
-mod end;
-mod planner;
+pub(super) mod end;
+pub(super) mod planner;
 mod show;
 mod write;
 
@@ -139,6 +139,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let environment = environment.of_run(&project.data_dir()?, &root);
         let environment = sandboxed(&project, environment, &agent.name(), None).await?;
         let asking = PlanRequest {
+            name: "plan",
             budget,
             data_dir: project.data_dir()?.to_path_buf(),
             containment: run::detection(&project)?.containment,
@@ -146,7 +147,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             git_environment: project.git_environment(),
             stop: stop.clone(),
             patience: patience(&project),
-            onlooker: onlooker(args),
+            onlooker: onlooker(args.json),
             agent,
             root,
         };
@@ -242,7 +243,7 @@ impl Wish<'_> {
         }
         let proposal = match &asked.outcome {
             Outcome::Answered(proposal) => proposal,
-            Outcome::Wrong { faults } => return Ok(end::wrong(project, &asked, faults)),
+            Outcome::Wrong { faults } => return Ok(end::wrong(project, &asked, "plan", faults)),
             Outcome::Denied(alert) => return Ok(end::denied(alert)),
             Outcome::Ended(ending) => {
                 let signal = stop.asked();
@@ -301,7 +302,7 @@ fn template(project: &Project) -> Template {
     }
 }
 
-fn patience(project: &Project) -> PlanLimits {
+pub(super) fn patience(project: &Project) -> PlanLimits {
     let config = &project.config().loop_;
     PlanLimits {
         rounds: ROUNDS,
@@ -313,8 +314,8 @@ fn patience(project: &Project) -> PlanLimits {
 }
 
 /// What the agent looks at, a line each, for somebody who waits.
-fn onlooker(args: &Args) -> Box<dyn FnMut(&AgentEvent)> {
-    let quiet = args.json || !console::Term::stderr().is_term();
+pub(super) fn onlooker(json: bool) -> Box<dyn FnMut(&AgentEvent)> {
+    let quiet = json || !console::Term::stderr().is_term();
     Box::new(move |event| {
         if let (false, AgentEvent::Tool { name, target, .. }) = (quiet, event) {
             let line = one_line(&format!("  {name} {target}"), 100);

@@ -2,14 +2,22 @@
 //!
 //! `run` is a verify command like any other: what it finds is its exit code, its output, and the files in `.ralph/qa`.
 
+mod act;
 mod approve;
+mod close;
+mod draft;
 mod inside;
 mod lint;
+mod look;
+mod open;
 mod results;
 mod run;
 mod schema;
+pub(crate) mod session;
 mod settings;
+mod shot;
 mod text;
+mod verify;
 mod walls;
 
 subcommands! {
@@ -22,5 +30,35 @@ subcommands! {
         Approve(approve::Args => run; asks),
         /// Print the JSON schema of flows, for editors
         Schema(schema::Args => run; reads),
+        /// Have an agent write a flow for a page or a task, and keep it if it passes three times
+        Draft(draft::Args => run; writes),
+        /// Open a page in a browser that stays, and look at it
+        Open(open::Args => run; reads),
+        /// Click something on the page that is open
+        Click(act::ClickArgs => click; reads),
+        /// Type a text into a field
+        Type(act::TypeArgs => type_text; reads),
+        /// Press a key
+        Press(act::PressArgs => press; reads),
+        /// Choose an option of a field
+        Select(act::SelectArgs => select; reads),
+        /// Point at something
+        Hover(act::HoverArgs => hover; reads),
+        /// Perform any step of a flow
+        Step(act::StepArgs => step; reads),
+        /// Print the page as text, with new errors
+        Look(look::Args => run; reads),
+        /// Take a picture of the page
+        Shot(shot::Args => run; reads),
+        /// Check what is on the page
+        Verify(verify::Args => run; reads),
+        /// Wait for something on the page
+        Wait(verify::WaitArgs => wait; reads),
+        /// Close the browser, and end the application
+        Close(close::Args => run; reads),
+        #[command(name = "__session", hide = true)]
+        Session(session::host::Args => run; reads),
+        #[command(name = "__session-browser", hide = true)]
+        SessionBrowser(session::browser::Args => run; reads),
     }
 }

@@ -10,7 +10,6 @@ use ralph_engine::{
     plan::{PlanError, PlanReport},
 };
 
-use super::Proposal;
 use crate::{
     error::{CommandError, ErrorKind},
     output,
@@ -29,7 +28,7 @@ const BUDGET: u8 = 5;
 const UNAVAILABLE: u8 = 6;
 const FAILED: u8 = 7;
 
-pub(super) fn explain(error: PlanError) -> CommandError {
+pub(in crate::commands) fn explain(error: PlanError) -> CommandError {
     let (kind, hint) = match &error {
         PlanError::Lock(LockError::Held { .. }) => (
             ErrorKind::User,
@@ -47,13 +46,13 @@ pub(super) fn explain(error: PlanError) -> CommandError {
 }
 
 /// `a, b and 3 more`.
-pub(super) fn listed(items: &[String]) -> String {
+pub(in crate::commands) fn listed(items: &[String]) -> String {
     let items: Vec<String> = items.iter().map(|item| one_line(item, 200)).collect();
     first_of(&items, MOST_LISTED)
 }
 
 /// The agent changed what can't be put back without risk.
-pub(super) fn changed(project: &Project, asked: &PlanReport<Proposal>) -> ExitCode {
+pub(in crate::commands) fn changed<T>(project: &Project, asked: &PlanReport<T>) -> ExitCode {
     let message = format!(
         "{} was to read only and changed {}",
         asked.agent,
@@ -66,9 +65,11 @@ pub(super) fn changed(project: &Project, asked: &PlanReport<Proposal>) -> ExitCo
     said(&error, PERSON)
 }
 
-pub(super) fn wrong(
+/// No answer would do. `what` was asked for.
+pub(in crate::commands) fn wrong<T>(
     project: &Project,
-    asked: &PlanReport<Proposal>,
+    asked: &PlanReport<T>,
+    what: &str,
     faults: &[String],
 ) -> ExitCode {
     let mut lines: Vec<String> = faults
@@ -80,7 +81,7 @@ pub(super) fn wrong(
         lines.push(format!("  … {} more", faults.len() - MOST_LISTED));
     }
     let message = format!(
-        "{} gave no plan that would do, in {} rounds:\n{}",
+        "{} gave no {what} that would do, in {} rounds:\n{}",
         asked.agent,
         asked.rounds,
         lines.join("\n")
@@ -90,7 +91,7 @@ pub(super) fn wrong(
     said(&error, PERSON)
 }
 
-fn kept(project: &Project, asked: &PlanReport<Proposal>) -> String {
+fn kept<T>(project: &Project, asked: &PlanReport<T>) -> String {
     match &asked.answer_file {
         Some(file) => format!("; its last answer is in {}", project.shown(file)),
         None => String::new(),
@@ -98,20 +99,20 @@ fn kept(project: &Project, asked: &PlanReport<Proposal>) -> String {
 }
 
 /// A signal ended it: what a shell makes of one.
-pub(super) fn stopped(signal: i32) -> ExitCode {
+pub(in crate::commands) fn stopped(signal: i32) -> ExitCode {
     output::print_to_stderr("stopped; nothing was written\n");
     ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }
 
 /// A budget was used up by the rounds before.
-pub(super) fn denied(alert: &Alert) -> ExitCode {
+pub(in crate::commands) fn denied(alert: &Alert) -> ExitCode {
     let error = side_budget::denied(alert);
     said(&error, error.exit_code())
 }
 
 /// The agent ended without an answer.
-pub(super) fn ended(
-    asked: &PlanReport<Proposal>,
+pub(in crate::commands) fn ended<T>(
+    asked: &PlanReport<T>,
     ending: &Ending,
     signal: Option<i32>,
 ) -> ExitCode {
@@ -145,7 +146,7 @@ pub(super) fn ended(
         | Ending::Interrupted { .. }
         | Ending::HandedOff { .. }
         | Ending::Terminated { .. }
-        | Ending::Finished => (FAILED, "its stream is in .ralph/logs/plan.stream"),
+        | Ending::Finished => (FAILED, "its stream is in .ralph/logs"),
     };
     let why = match ending {
         Ending::TimedOut { minutes } => format!("it took more than {minutes} minutes"),

@@ -9,10 +9,10 @@ use ralph_engine::agent::{Agent, ReadOnly, kind_of, kinds};
 use crate::{commands::run, error::CommandError, project::Project};
 
 /// The way in which the configured agent is kept from writing.
-pub(super) struct Planner(ReadOnly);
+pub(in crate::commands) struct Planner(ReadOnly);
 
 impl Planner {
-    pub(super) fn choose(project: &Project) -> Result<Self, CommandError> {
+    pub(in crate::commands) fn choose(project: &Project) -> Result<Self, CommandError> {
         let choice = &project.config().agent;
         let kind = kind_of(choice)
             .map_err(|error| CommandError::user(error).hint("`ralph agent list` shows them"))?;
@@ -23,14 +23,14 @@ impl Planner {
         }
     }
 
-    pub(super) fn answer_by(&self) -> AnswerBy {
+    pub(in crate::commands) fn answer_by(&self) -> AnswerBy {
         match self.0 {
             ReadOnly::Enforced { answer_by, .. } => answer_by,
             ReadOnly::Trusted | ReadOnly::Impossible => AnswerBy::Prompt,
         }
     }
 
-    pub(super) fn make(
+    pub(in crate::commands) fn make(
         &self,
         project: &Project,
         schema: &str,

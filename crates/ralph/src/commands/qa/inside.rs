@@ -83,10 +83,20 @@ impl InsidePlace {
             joins: false,
         })
     }
+
+    /// Where programs are started: the application, fixtures, the browser.
+    pub(super) fn programs(&self) -> ProgramPlace {
+        ProgramPlace {
+            folder: self.root.clone(),
+            env: environment_of_programs(),
+            containment: self.containment,
+            walls: self.walls,
+        }
+    }
 }
 
 /// Tells whether calls of this program are filtered, as in every sandbox of ralph's.
-fn has_filter() -> bool {
+pub(super) fn has_filter() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut lines = status.lines();
     lines.any(|line| line.strip_prefix("Seccomp:").map(str::trim) == Some("2"))
@@ -113,12 +123,7 @@ pub(super) async fn perform(
         signal = stop.until_asked() => return Ok(walls::by_signal(signal)),
     };
     let before = folder.before(place.joins)?;
-    let programs = ProgramPlace {
-        folder: root.clone(),
-        env: environment_of_programs(),
-        containment: place.containment,
-        walls: place.walls,
-    };
+    let programs = place.programs();
     let ended = |flow: &FlowVerificationResult| {
         if place.telling == Telling::AsTheyEnd && !wanted.json {
             output::print(&flow_line(flow));

@@ -103,7 +103,7 @@ async fn wait_for_lock(folder: File) -> Result<(), CommandError> {
 }
 
 /// Makes a folder, and refuses one that leads elsewhere.
-fn make_folder(path: &Path) -> Result<(), CommandError> {
+pub(super) fn make_folder(path: &Path) -> Result<(), CommandError> {
     match std::fs::create_dir(path) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {

@@ -44,6 +44,15 @@ pub(super) fn run(
     config: &Config,
     wanted: &FlowsWanted,
 ) -> Result<ExitCode, CommandError> {
+    run_to_code(project, config, wanted).map(ExitCode::from)
+}
+
+/// The same, and returns the exit code as a number.
+pub(super) fn run_to_code(
+    project: &Project,
+    config: &Config,
+    wanted: &FlowsWanted,
+) -> Result<u8, CommandError> {
     let root = project.root();
     // What is wrong with them is said before anything is started.
     let flows = results::flows(root, &config.qa, &wanted.flows)?;
@@ -62,8 +71,8 @@ pub(super) fn run(
             results::copy_junit(root, file)?;
         }
         Ok(match (ended, stop.asked()) {
-            (Ended::Code(code), _) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
-            (Ended::Signal(_), Some(asked)) => by_signal(asked),
+            (Ended::Code(code), _) => u8::try_from(code).unwrap_or(1),
+            (Ended::Signal(_), Some(asked)) => code_of_signal(asked),
             (Ended::Signal(signal), None) => {
                 let message = format!("the flows were ended by signal {signal}");
                 return Err(CommandError::internal(message));
@@ -74,7 +83,11 @@ pub(super) fn run(
 
 /// The exit code of a program that was ended by a signal.
 pub(super) fn by_signal(signal: i32) -> ExitCode {
-    ExitCode::from(u8::try_from(128 + signal).unwrap_or(130))
+    ExitCode::from(code_of_signal(signal))
+}
+
+fn code_of_signal(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(130)
 }
 
 /// A server of their own is all that flows need, unless they list hosts. Pages are kept to those by the browser.
