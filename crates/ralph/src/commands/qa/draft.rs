@@ -26,14 +26,12 @@ use ralph_engine::{
 use ralph_qa::{
     config::BrowserAutomationConfig,
     flow::{Flow, FlowStepAction, lint_flow, read_flow},
-    report::failure_text,
 };
 
 use self::subject::{DraftSubject, SubjectFound};
 use super::{
-    results::read_report,
     run::FlowsWanted,
-    settings::{automation, results_folder},
+    settings::automation,
     walls,
 };
 use crate::{
@@ -333,11 +331,6 @@ impl DraftFiles {
         } else {
             format!("the draft passed, then failed in run {run} of {RUNS}, and is not kept")
         };
-        let report = read_report(&results_folder(project.root())).ok().flatten();
-        let failed = report.iter().flat_map(|report| &report.flows);
-        for flow in failed.filter(|flow| !flow.passed) {
-            output::print_to_stderr(&terminal_safe(&failure_text(flow)));
-        }
         let error = CommandError::user(message).hint(format!(
             "it is in {}: correct it, and `ralph qa run {0}` runs it",
             project.shown(&self.draft)
