@@ -5,7 +5,6 @@
 //! any other.
 
 pub mod baseline;
-#[cfg(feature = "browser")]
 pub mod browser;
 pub mod config;
 pub mod flow;
@@ -16,6 +15,7 @@ pub mod report;
 pub mod result;
 pub mod runner;
 pub mod server;
+pub mod session;
 
 /// Tells whether this build can run flows in a browser.
 pub const HAS_BROWSER: bool = cfg!(feature = "browser");
