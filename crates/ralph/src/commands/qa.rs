@@ -20,6 +20,8 @@ mod text;
 mod verify;
 mod walls;
 
+use session::{browser as session_browser, host as session_host};
+
 subcommands! {
     QaCommand {
         /// Run flows in a browser against the application under test
@@ -57,8 +59,8 @@ subcommands! {
         /// Close the browser, and end the application
         Close(close::Args => run; reads),
         #[command(name = "__session", hide = true)]
-        Session(session::host::Args => run; reads),
+        Session(session_host::Args => run; reads),
         #[command(name = "__session-browser", hide = true)]
-        SessionBrowser(session::browser::Args => run; reads),
+        SessionBrowser(session_browser::Args => run; reads),
     }
 }

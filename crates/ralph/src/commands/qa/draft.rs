@@ -28,7 +28,7 @@ use ralph_qa::{
     flow::{Flow, FlowStepAction, lint_flow, read_flow},
 };
 
-use self::subject::{DraftSubject, SubjectFound};
+use self::subject::DraftSubject;
 use super::{
     run::FlowsWanted,
     settings::automation,
