@@ -1,6 +1,7 @@
 //! `ralph mcp`, asked by clients of both eras of the protocol.
 
 mod asking;
+mod browser;
 mod claude;
 mod client;
 mod ending;

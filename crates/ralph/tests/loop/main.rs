@@ -6,6 +6,7 @@
 mod allowance;
 mod allowing;
 mod answering;
+mod browsing;
 mod caches;
 mod checkpoints;
 mod choosing;

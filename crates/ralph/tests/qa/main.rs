@@ -4,9 +4,11 @@
 
 mod approving;
 mod doctor;
+mod drafting;
 mod killed;
 mod linting;
 mod mistakes;
 mod results;
 mod sandbox;
+mod sessions;
 mod support;
