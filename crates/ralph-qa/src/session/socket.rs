@@ -107,7 +107,7 @@ impl SessionPlace {
         listener.set_nonblocking(true).map_err(failed)?;
         Ok(HeldSocket {
             place: self.clone(),
-            listener: Some(listener),
+            listener,
             _lock: lock,
         })
     }
@@ -193,7 +193,8 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
 #[derive(Debug)]
 pub struct HeldSocket {
     place: SessionPlace,
-    listener: Option<std::os::unix::net::UnixListener>,
+    /// Calls that come while it ends wait here, and are told by its end.
+    listener: std::os::unix::net::UnixListener,
     _lock: File,
 }
 
@@ -265,10 +266,18 @@ async fn exchange(
 ) -> Result<SessionReply, AskError> {
     let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
     line.push(b'\n');
-    stream.write_all(&line).await?;
+    stream.write_all(&line).await.map_err(gone_or_broken)?;
     let mut lines = LineReader::with_cap(stream, MOST_REPLY_BYTES);
-    let line = lines.next_line().await?.ok_or(AskError::Gone)?;
+    let line = lines.next_line().await.map_err(gone_or_broken)?;
+    let line = line.ok_or(AskError::Gone)?;
     serde_json::from_slice(line.bytes).map_err(|_| AskError::Gone)
+}
+
+fn gone_or_broken(error: io::Error) -> AskError {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => AskError::Gone,
+        _ => AskError::Io(error),
+    }
 }
 
 /// The one who answers calls.
@@ -296,14 +305,12 @@ pub enum ServeEnd {
 
 /// Answers calls, one after the other, until one of the bounds is reached.
 pub async fn serve(
-    held: &mut HeldSocket,
+    held: &HeldSocket,
     project: &Path,
     limits: SessionLimits,
     answers: &mut impl SessionAnswers,
 ) -> io::Result<ServeEnd> {
-    let listener = held.listener.take();
-    let listener = listener.ok_or_else(|| io::Error::other("it is served already"))?;
-    let listener = UnixListener::from_std(listener)?;
+    let listener = UnixListener::from_std(held.listener.try_clone()?)?;
     let until = Instant::now() + limits.total;
     loop {
         let idle = Instant::now() + limits.idle;
@@ -420,7 +427,7 @@ mod tests {
     async fn calls_are_answered_until_one_closes_it_and_nothing_is_left() {
         let spot = Spot::new();
         let place = spot.place();
-        let mut held = place.hold().unwrap();
+        let held = place.hold().unwrap();
         let mode = fs::metadata(place.socket()).unwrap().mode() & 0o777;
         assert_eq!(mode, 0o600);
         let folder = fs::metadata(place.folder()).unwrap().mode() & 0o777;
@@ -436,7 +443,7 @@ mod tests {
             }
             socket.ask(&SessionRequest::Close, LIMIT).await.unwrap()
         };
-        let (end, last) = tokio::join!(serve(&mut held, &spot.project, LONG, &mut answers), calls);
+        let (end, last) = tokio::join!(serve(&held, &spot.project, LONG, &mut answers), calls);
         assert_eq!(end.unwrap(), ServeEnd::Closed);
         assert_eq!(last, SessionReply::Closed);
         drop(held);
@@ -455,13 +462,13 @@ mod tests {
         ];
         for (idle, total, has_ended, expected) in table {
             let spot = Spot::new();
-            let mut held = spot.place().hold().unwrap();
+            let held = spot.place().hold().unwrap();
             let mut answers = Counting::default();
             if has_ended {
                 answers.ended.notify_one();
             }
             let limits = SessionLimits { idle, total };
-            let end = serve(&mut held, &spot.project, limits, &mut answers).await;
+            let end = serve(&held, &spot.project, limits, &mut answers).await;
             assert_eq!(end.unwrap(), expected);
         }
     }
@@ -469,10 +476,10 @@ mod tests {
     #[tokio::test]
     async fn a_session_ends_when_its_project_is_gone() {
         let spot = Spot::new();
-        let mut held = spot.place().hold().unwrap();
+        let held = spot.place().hold().unwrap();
         fs::remove_dir(&spot.project).unwrap();
         let mut answers = Counting::default();
-        let end = serve(&mut held, &spot.project, LONG, &mut answers).await;
+        let end = serve(&held, &spot.project, LONG, &mut answers).await;
         assert_eq!(end.unwrap(), ServeEnd::NoProject);
     }
 

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     }
     // It is not the terminal's any more. What is a leader already stays what it is.
     let _ = rustix::process::setsid();
-    let mut held = match place.hold() {
+    let held = match place.hold() {
         Ok(held) => held,
         Err(HoldError::Taken) => {
             output::print(&format!("{READY}\n"));
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let ended = tokio::select! {
             biased;
             _ = stop.until_asked() => Ok(()),
-            ended = serve(&mut held, &root, SessionLimits::USUAL, &mut owner) => ended.map(drop),
+            ended = serve(&held, &root, SessionLimits::USUAL, &mut owner) => ended.map(drop),
         };
         owner.close().await;
         Ok(ended?)
