@@ -12,6 +12,7 @@ use std::{
 };
 
 use ralph_core::{
+    config::Config,
     draft::{draft_schema, parse_draft},
     plan::Repair,
     sanitize::terminal_safe,
@@ -98,6 +99,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     };
     let files = DraftFiles::new(&project, &name);
     files.check(&project, args.force)?;
+    let config = subject.config(project.config())?;
     let planner = Planner::choose(&project)?;
     let agent = planner.make(&project, &serde_json::to_string(&draft_schema())?)?;
     run::check_program(&*agent, project.root())?;
@@ -108,15 +110,15 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         output::print(&prompt(None).map_err(CommandError::user)?);
         return Ok(ExitCode::SUCCESS);
     }
-    let config = automation(&project.config().qa, project.root());
-    let check = |answer: &str| checked(answer, &files.flow, &config);
+    let settings = automation(&config.qa, project.root());
+    let check = |answer: &str| checked(answer, &files.flow, &settings);
     let question = Question {
         prompt: &prompt,
         check: &check,
     };
     let asked = project::block_on(ask_agent(&project, agent, &question))?;
     match asked {
-        Asked::Answered(draft) => files.try_and_keep(&project, &draft, args.force),
+        Asked::Answered(draft) => files.try_and_keep(&project, &config, &draft, args.force),
         Asked::Not(code) => Ok(code),
     }
 }
@@ -265,6 +267,7 @@ impl DraftFiles {
     fn try_and_keep(
         &self,
         project: &Project,
+        config: &Config,
         draft: &CheckedDraft,
         force: bool,
     ) -> Result<ExitCode, CommandError> {
@@ -281,7 +284,7 @@ impl DraftFiles {
         };
         for run in 1..=RUNS {
             output::print_to_stderr(&format!("run {run} of {RUNS} …\n"));
-            let code = walls::run_to_code(project, project.config(), &wanted)?;
+            let code = walls::run_to_code(project, config, &wanted)?;
             if code == 0 {
                 continue;
             }

@@ -11,7 +11,7 @@ mod owner;
 mod shown;
 
 pub(crate) use self::{
-    owner::SessionOwner,
+    owner::{SessionOwner, origin_of},
     shown::{ShownReply, shown_reply},
 };
 pub(super) use self::{

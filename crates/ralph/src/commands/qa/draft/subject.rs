@@ -1,6 +1,7 @@
 //! What a draft is about: a page of the application, as it is now, or a task.
 
 use ralph_core::{
+    config::{Config, PageUrl},
     draft::{DraftPage, DraftPrompt, DraftTask, render_draft_prompt},
     plan::{AnswerBy, Repair},
     prompt::TemplateError,
@@ -8,7 +9,7 @@ use ralph_core::{
 };
 use ralph_qa::session::{OpenRequest, PageLook, SessionAnswers as _, SessionRequest};
 
-use super::super::session::{SessionOwner, ShownReply, shown_reply};
+use super::super::session::{SessionOwner, ShownReply, origin_of, shown_reply};
 use crate::{cli::Global, error::CommandError, output, project::Project};
 
 /// Characters of a name that is made.
@@ -66,6 +67,18 @@ impl DraftSubject {
             }
             Self::Task { id, .. } => name_of(id),
         }
+    }
+
+    /// The configuration that the flow is run with: an address stands above the application.
+    pub(super) fn config(&self, config: &Config) -> Result<Config, CommandError> {
+        let mut config = config.clone();
+        if let Self::Page { address } = self
+            && let Some(origin) = origin_of(address)
+        {
+            config.qa.url = Some(PageUrl::try_from(origin).map_err(CommandError::user)?);
+            config.qa.server.command = None;
+        }
+        Ok(config)
     }
 
     /// Opens the page. A task is asked for with the first page of the application, if there is one.

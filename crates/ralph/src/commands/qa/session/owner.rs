@@ -213,7 +213,7 @@ fn with_network_for(config: &Config, qa: &QaConfig) -> Config {
 }
 
 /// `http://localhost:3000` of an address; `None` of a path.
-fn origin_of(address: &str) -> Option<String> {
+pub(crate) fn origin_of(address: &str) -> Option<String> {
     let (scheme, rest) = address.split_once("://")?;
     let is_web = ["http", "https"]
         .iter()
