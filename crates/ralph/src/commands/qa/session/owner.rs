@@ -4,6 +4,7 @@
 
 use ralph_core::config::{Config, PageUrl, QaConfig, VerifyNetwork};
 use ralph_engine::{
+    environment::Environment,
     process::CommandSpec,
     sandbox::{Enclosure, SandboxUser},
     verifier::{RUN_QA, RUN_QA_WALLS},
@@ -27,13 +28,20 @@ pub(crate) struct SessionOwner {
     /// True inside a run of an agent, whose walls are around it already.
     is_inside: bool,
     live: Option<LiveSession>,
+    /// True once the browser could not be started, or has died.
+    has_failed: bool,
 }
 
 struct LiveSession {
     link: SessionLink,
     pages: PagesOf,
-    /// The home of the sandbox is there as long as this is.
-    _enclosure: Option<Enclosure>,
+    _walls: Option<SessionWalls>,
+}
+
+/// The sandbox of a session and its home are there as long as this is.
+struct SessionWalls {
+    _enclosure: Enclosure,
+    _environment: Environment,
 }
 
 /// The pages that a session is about.
@@ -51,6 +59,7 @@ impl SessionOwner {
             global: global.clone(),
             is_inside,
             live: None,
+            has_failed: false,
         }
     }
 
@@ -72,6 +81,7 @@ impl SessionOwner {
         }
         self.close().await;
         self.live = Some(self.start(&project, qa, pages).await?);
+        self.has_failed = false;
         Ok(())
     }
 
@@ -128,7 +138,7 @@ impl SessionOwner {
         let args = ["qa", "__session-browser"];
         let mut spec = CommandSpec::new(std::env::current_exe()?, project.root()).args(args);
         let handed = serde_json::to_string(&qa)?;
-        let enclosure = if self.is_inside {
+        let walls = if self.is_inside {
             spec.env = std::env::vars_os().collect();
             if inside::has_filter() {
                 spec.env.push((RUN_QA_WALLS.into(), "1".into()));
@@ -136,10 +146,10 @@ impl SessionOwner {
             spec.env.push((RUN_QA.into(), handed.into()));
             None
         } else {
-            let walls = with_network_for(project.config(), &qa);
+            let config = with_network_for(project.config(), &qa);
             let environment = project.environment(project.root());
             let environment =
-                sandboxed_by(project, &walls, environment, "the application").await?;
+                sandboxed_by(project, &config, environment, "the application").await?;
             spec.env.clone_from(&environment.vars);
             spec.env.push((RUN_QA.into(), handed.into()));
             if environment.sandbox().is_some() {
@@ -147,14 +157,17 @@ impl SessionOwner {
             }
             let sandbox = environment.sandbox();
             let enclosed = sandbox.map(|sandbox| sandbox.enclose(&mut spec, SandboxUser::Command));
-            enclosed.transpose()?
+            enclosed.transpose()?.map(|enclosure| SessionWalls {
+                _enclosure: enclosure,
+                _environment: environment,
+            })
         };
         let containment = detection(project)?.containment;
         let link = SessionLink::start(spec, containment).map_err(CommandError::internal)?;
         Ok(LiveSession {
             link,
             pages,
-            _enclosure: enclosure,
+            _walls: walls,
         })
     }
 }
@@ -168,6 +181,7 @@ impl SessionAnswers for SessionOwner {
             }
             SessionRequest::Open(wanted) => {
                 if let Err(error) = self.prepare(wanted).await {
+                    self.has_failed = self.live.is_none();
                     let message = error.sentences().join(": ");
                     return SessionReply::refused(message, error.hint_text());
                 }
@@ -189,6 +203,7 @@ impl SessionAnswers for SessionOwner {
             }
             Err(gone) => {
                 self.live = None;
+                self.has_failed = true;
                 SessionReply::refused(gone.to_string(), Some(OPEN_FIRST))
             }
         }
@@ -197,6 +212,7 @@ impl SessionAnswers for SessionOwner {
     async fn ended(&mut self) {
         match &mut self.live {
             Some(live) => live.link.ended().await,
+            None if self.has_failed => {}
             None => std::future::pending().await,
         }
     }
