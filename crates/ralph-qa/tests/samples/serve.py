@@ -2,7 +2,8 @@
 """Serves the sample applications: a folder each, with an `app.py` that answers what is not a file.
 
 Usage: serve.py [PORT]   (else $PORT). $SAMPLES_SEED (default 1) sets how long slow answers take: the same seed, session
-and requests take the same times. Listens on 127.0.0.1 only, and keeps everything in memory, by session.
+and requests take the same times. $SAMPLES_DELAY (default 1) is what these times are multiplied by. Listens on
+127.0.0.1 only, and keeps everything in memory, by session.
 """
 
 import html
@@ -21,6 +22,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 TOP = Path(__file__).resolve().parent
 SEED = os.environ.get("SAMPLES_SEED", "1")
+DELAY = float(os.environ.get("SAMPLES_DELAY", "1"))
 SESSIONS_AT_MOST = 4000
 BODY_AT_MOST = 4 << 20
 TYPES = {
@@ -65,7 +67,7 @@ class Request:
         """Takes as long as a slow answer: milliseconds that the seed and the session's requests choose."""
         self.state["asked"] = self.state.get("asked", 0) + 1
         chosen = random.Random(f"{SEED}/{self.path}/{self.state['asked']}")
-        time.sleep(chosen.uniform(least, most) / 1000)
+        time.sleep(chosen.uniform(least, most) / 1000 * DELAY)
 
     def hang(self):
         """Never answers."""
