@@ -13,6 +13,7 @@ mod ground;
 mod history;
 mod iteration;
 mod layer;
+mod qa;
 mod status;
 mod store;
 mod stories;
@@ -42,6 +43,7 @@ const SECTIONS: [(&str, Section); 11] = [
     ("stories", stories::measure),
     ("status", status::measure),
     ("history", history::measure),
+    ("qa", qa::measure),
     ("version", status::measure_version),
     ("store", store::measure),
 ];

@@ -7,5 +7,7 @@ mod faults;
 mod flows;
 #[path = "samples/harness.rs"]
 mod harness;
+#[path = "samples/killed.rs"]
+mod killed;
 #[path = "samples/storm.rs"]
 mod storm;

@@ -17,7 +17,7 @@ use ralph_qa::{
 use tempfile::TempDir;
 
 /// The word of the ledger's door; its flows have it as a secret.
-const PASSWORD: &str = "lantern-42";
+pub const PASSWORD: &str = "lantern-42";
 
 /// The flows of the folder `flows`.
 pub const FLOWS: [&str; 11] = [
@@ -36,7 +36,9 @@ pub const FLOWS: [&str; 11] = [
 
 /// A copy of the samples that a test may change.
 pub struct Samples {
-    folder: TempDir,
+    root: PathBuf,
+    /// Deletes the copy at the end.
+    _folder: Option<TempDir>,
     /// Of one step.
     pub timeout: Duration,
     pub jobs: usize,
@@ -48,8 +50,18 @@ impl Samples {
     pub fn copied() -> Self {
         let folder = tempfile::tempdir().unwrap();
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples"), folder.path());
+        let root = folder.path().to_owned();
         Self {
-            folder,
+            _folder: Some(folder),
+            ..Self::at(root)
+        }
+    }
+
+    /// A copy that is there already, and stays.
+    pub fn at(root: PathBuf) -> Self {
+        Self {
+            root,
+            _folder: None,
             timeout: Duration::from_secs(20),
             jobs: 2,
             seed: 1,
@@ -57,7 +69,7 @@ impl Samples {
     }
 
     pub fn root(&self) -> &Path {
-        self.folder.path()
+        &self.root
     }
 
     /// Runs flows: names, or paths from the top of the samples.
@@ -121,7 +133,7 @@ fn walls() -> Walls {
 }
 
 fn environment() -> Vec<(OsString, OsString)> {
-    ["PATH", "HOME", "LANG", "TMPDIR"]
+    ["PATH", "HOME", "LANG", "TMPDIR", "SAMPLES_MARK"]
         .into_iter()
         .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
         .collect()
