@@ -65,14 +65,34 @@ pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) ->
     }
     let none = "nothing was measured";
     let rows = [
-        ("ralph qa run, 20 flows, 2 at once", &ours, "s", Target::None),
-        ("the same flows by Playwright, 2 at once", &theirs, "s", Target::None),
+        (
+            "ralph qa run, 20 flows, 2 at once",
+            &ours,
+            "s",
+            Target::None,
+        ),
+        (
+            "the same flows by Playwright, 2 at once",
+            &theirs,
+            "s",
+            Target::None,
+        ),
         ("ralph beside Playwright", &ratios, "x", Target::AtMost(2.0)),
-        ("a flow of 10 steps, once the browser is up", &flows, "s", Target::AtMost(3.0)),
+        (
+            "a flow of 10 steps, once the browser is up",
+            &flows,
+            "s",
+            Target::AtMost(3.0),
+        ),
     ];
     for (what, values, unit, target) in rows {
         let value = median(values).ok_or(none)?;
-        table.add(&Row { what, value, unit, target });
+        table.add(&Row {
+            what,
+            value,
+            unit,
+            target,
+        });
     }
     Ok(())
 }

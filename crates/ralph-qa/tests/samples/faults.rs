@@ -389,12 +389,28 @@ fn unseen(fault: &Fault) -> Option<String> {
     samples.timeout = Duration::from_secs(4);
     let file = samples.root().join(fault.file);
     let text = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(text.matches(fault.from).count(), 1, "{}: {} is not there once", fault.name, fault.from);
+    assert_eq!(
+        text.matches(fault.from).count(),
+        1,
+        "{}: {} is not there once",
+        fault.name,
+        fault.from
+    );
     std::fs::write(&file, text.replace(fault.from, fault.to)).unwrap();
 
-    let flows: Vec<&str> = FLOWS.into_iter().filter(|flow| flow.starts_with(fault.sample)).collect();
+    let flows: Vec<&str> = FLOWS
+        .into_iter()
+        .filter(|flow| flow.starts_with(fault.sample))
+        .collect();
     let report = samples.run(&flows);
-    let sentences: Vec<String> = report.flows.iter().map(sentence).filter(|text| !text.is_empty()).collect();
-    let named = sentences.iter().any(|text| fault.says.iter().all(|word| text.contains(word)));
+    let sentences: Vec<String> = report
+        .flows
+        .iter()
+        .map(sentence)
+        .filter(|text| !text.is_empty())
+        .collect();
+    let named = sentences
+        .iter()
+        .any(|text| fault.says.iter().all(|word| text.contains(word)));
     (!named).then(|| format!("{}: {:?} is not in {sentences:#?}", fault.name, fault.says))
 }

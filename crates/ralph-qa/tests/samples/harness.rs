@@ -49,7 +49,10 @@ pub struct Samples {
 impl Samples {
     pub fn copied() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples"), folder.path());
+        copy(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples"),
+            folder.path(),
+        );
         let root = folder.path().to_owned();
         Self {
             _folder: Some(folder),
@@ -159,7 +162,9 @@ pub fn failed_step(flow: &FlowVerificationResult) -> Option<&StepResult> {
 
 /// All that a failure says, in one text; empty if nothing failed.
 pub fn sentence(flow: &FlowVerificationResult) -> String {
-    let Some((step, failure)) = failed_step(flow).and_then(|step| Some((step, step.failure.as_ref()?))) else {
+    let Some((step, failure)) =
+        failed_step(flow).and_then(|step| Some((step, step.failure.as_ref()?)))
+    else {
         return String::new();
     };
     format!(

@@ -104,9 +104,22 @@ fn start(samples: &Samples, temp: &Path, mark: &str) -> Child {
 
 /// Makes a git repository of a folder: `ralph` wants one.
 fn repository(folder: &Path) {
-    let person = ["-c", "user.name=Test Person", "-c", "user.email=person@test.invalid"];
-    for args in [&["init", "-q"][..], &["add", "-A"], &["commit", "-q", "-m", "samples"]] {
-        let status = Command::new("git").args(person).args(args).current_dir(folder).status();
+    let person = [
+        "-c",
+        "user.name=Test Person",
+        "-c",
+        "user.email=person@test.invalid",
+    ];
+    for args in [
+        &["init", "-q"][..],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "samples"],
+    ] {
+        let status = Command::new("git")
+            .args(person)
+            .args(args)
+            .current_dir(folder)
+            .status();
         assert!(status.unwrap().success());
     }
 }
@@ -128,8 +141,11 @@ fn alive(mark: &str, temp: &Path) -> Vec<String> {
             let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
             let arguments = std::fs::read(process.path().join("cmdline")).ok()?;
             let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
-            let is_marked = environment.split(|byte| *byte == 0).any(|one| one == mark.as_bytes());
-            (is_marked || arguments.contains(&*temp)).then(|| format!("{}: {arguments}", process.path().display()))
+            let is_marked = environment
+                .split(|byte| *byte == 0)
+                .any(|one| one == mark.as_bytes());
+            (is_marked || arguments.contains(&*temp))
+                .then(|| format!("{}: {arguments}", process.path().display()))
         })
         .collect()
 }
@@ -142,7 +158,11 @@ fn profiles(folder: &Path) -> Vec<String> {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 folders.push(entry.path());
-            } else if entry.path().components().any(|part| part.as_os_str() == "profile") {
+            } else if entry
+                .path()
+                .components()
+                .any(|part| part.as_os_str() == "profile")
+            {
                 found.push(entry.path().display().to_string());
             }
         }

@@ -22,11 +22,20 @@ fn rounds_of_all_flows_beside_a_busy_machine_raise_no_false_alarm() {
         // Every other round is beside a thread on each processor that does nothing but count.
         let report = beside_load(round % 2 == 0, || samples.run(&[]));
         assert_eq!(report.flows.len(), FLOWS.len());
-        let found = report.flows.iter().map(sentence).filter(|text| !text.is_empty());
+        let found = report
+            .flows
+            .iter()
+            .map(sentence)
+            .filter(|text| !text.is_empty());
         alarms.extend(found.map(|text| format!("RALPH_QA_SEED={}: {text}", samples.seed)));
         assert_eq!(report.passed, report.flows.iter().all(|flow| flow.passed));
     }
-    assert!(alarms.is_empty(), "{} of {}: {alarms:#?}", alarms.len(), rounds * FLOWS.len() as u64);
+    assert!(
+        alarms.is_empty(),
+        "{} of {}: {alarms:#?}",
+        alarms.len(),
+        rounds * FLOWS.len() as u64
+    );
 }
 
 fn beside_load<T>(busy: bool, work: impl FnOnce() -> T) -> T {
