@@ -33,7 +33,7 @@ struct Options {
     only: Vec<String>,
 }
 
-const SECTIONS: [(&str, Section); 11] = [
+const SECTIONS: [(&str, Section); 12] = [
     ("iteration", iteration::measure),
     ("layer", layer::measure),
     ("checkpoint", checkpoint::measure),

@@ -5,6 +5,7 @@
 //! any other.
 
 pub mod baseline;
+#[cfg(feature = "browser")]
 pub mod browser;
 pub mod config;
 pub mod flow;
