@@ -46,7 +46,7 @@ pub fn flow_schema() -> Value {
                 ],
             },
             "name": {
-                "type": ["string", "number"],
+                "type": ["string", "number", "boolean"],
                 "minimum": 0,
                 "maxLength": 100,
                 "pattern": "^[\\p{Alphabetic}\\p{N}]([\\p{Alphabetic}\\p{N} _.\\-]*[\\p{Alphabetic}\\p{N}_\\-])?$",
@@ -56,6 +56,7 @@ pub fn flow_schema() -> Value {
 }
 
 fn flow_properties() -> Value {
+    let host = json!({ "type": ["string", "number", "boolean"], "pattern": "^[A-Za-z0-9\\-._*:\\[\\]]+$" });
     json!({
         "name": described("name", "Tells it apart from the other flows; the stem of its file if there is none."),
         "description": described("text", "What the flow is for."),
@@ -64,11 +65,10 @@ fn flow_properties() -> Value {
             "type": "string",
             "pattern": "^https?://[^/?#\\s]+",
         },
-        "hosts": one_or_more(&json!({
-            "description": "A further host that the flow's pages may reach.",
-            "type": "string",
-            "pattern": "^[A-Za-z0-9\\-._*:\\[\\]]+$",
-        })),
+        "hosts": {
+            "description": "Further hosts that the flow's pages may reach.",
+            "anyOf": [host, { "type": "array", "items": host, "minItems": 1 }],
+        },
         "viewport": described("viewport", "The size of the pages."),
         "emulate": described("emulation", "What is emulated from the beginning."),
         "time": {
@@ -429,7 +429,7 @@ fn type_text() -> Value {
     };
     let secret = json!({
         "description": "The name of a variable whose value is typed, and never shown.",
-        "type": "string",
+        "type": ["string", "boolean"],
         "pattern": "^[A-Za-z_][A-Za-z0-9_]*$",
     });
     json!({
@@ -587,7 +587,10 @@ fn element_checks() -> Map<String, Value> {
             "is": any_text(),
         }), &["attribute", "is"]),
         "style": target_and(&json!({
-            "property": { "type": "string", "pattern": "^(--\\S+|[a-z0-9\\-]+)$" },
+            "property": {
+                "type": ["string", "boolean"],
+                "pattern": "^(--\\S+|-?[a-z][a-z0-9\\-]*)$",
+            },
             "is": text(),
         }), &["property", "is"]),
         "no_overlap": targets("An element that nothing may overlap."),

@@ -362,7 +362,11 @@ fn property(node: &YamlNode, owner: &str, mistakes: &mut MistakeList) -> Option<
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_own = name.len() > 2 && name.starts_with("--");
     let has_no_space = !name.contains(char::is_whitespace);
-    if (is_own && has_no_space) || name.chars().all(is_part) {
+    let begins_well = name
+        .trim_start_matches('-')
+        .starts_with(|c: char| c.is_ascii_lowercase());
+    let is_known_form = begins_well && !name.starts_with("--") && name.chars().all(is_part);
+    if (is_own && has_no_space) || is_known_form {
         return Some(name);
     }
     let message = format!("`{owner}`: expected {expected}, found {}", node.describe());
