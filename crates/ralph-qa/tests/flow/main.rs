@@ -5,3 +5,4 @@ mod files;
 mod good;
 mod lint;
 mod properties;
+mod schema;
