@@ -24,6 +24,26 @@
 //! `testid`, `css`. Not `exact`, a part of the text is enough and case does not matter; where several match so and one
 //! matches wholly, that one is meant. `within` a text is within its row, list item, group or dialog.
 //!
+//! Checks are told apart by `kind`, and wait until they hold:
+//!
+//! | kind | further keys | holds if |
+//! |---|---|---|
+//! | `text`, `no_text` | `text` | the page shows it, over the borders of elements; case counts, `text-transform` does not |
+//! | `element`, `no_element` | `target` | at least one can be seen; none can |
+//! | `count` | `target`, `least`, `most` | so many can be seen, all that match as a part included |
+//! | `title` | `is` | it is the title; `*` is anything |
+//! | `value` | `target`, `is` | it is the value, or the label of the chosen option; that of a password is never told |
+//! | `state` | `target`, `state` | it is `checked`, `unchecked`, `enabled`, `disabled` or `focused` |
+//! | `attribute`, `style` | `target`, `name`, `is` | it has it; addresses, colours and lengths are compared by what they mean |
+//! | `tree` | `lines: [{depth, role, name}]` | the outline has these lines, in this order and nesting, with others between |
+//! | `no_broken_images` | | every image decodes |
+//! | `links` | | always; tells `links` (Rust asks for each) and `dead` fragments of this document |
+//! | `no_overlap` | `target` or null | no text or control overlaps another, is cut off or sticks out; layers may |
+//! | `accessible` | `names`, `contrast`, `except` | everything has a name, and texts the contrast of WCAG 2 AA; `not_judged` are texts over pictures |
+//!
+//! The last two and `no_broken_images` tell their `findings` one by one. Findings of the last two that do not change
+//! for two seconds are final, whatever the limit is.
+//!
 //! Coordinates of `ready` are pixels of the viewport of the top frame. Open shadow roots and frames of the same origin
 //! are a part of the page; only the library of the top frame is asked.
 
