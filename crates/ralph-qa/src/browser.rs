@@ -40,9 +40,7 @@ use self::{
     wire::{Wire, WireError, WireEvent},
 };
 pub(crate) use self::{failure::failure, navigate::is_relative};
-pub use crate::program::{
-    BrowserError, BrowserProgram, TESTED_VERSIONS, find_browser,
-};
+pub use crate::program::{BrowserError, BrowserProgram, TESTED_VERSIONS, find_browser};
 use crate::{
     flow::{Emulation, Viewport},
     result::StepFailure,

@@ -52,7 +52,9 @@ impl std::fmt::Debug for FlowsRun<'_> {
 /// Why flows could not be run at all. What fails within a flow is a result.
 #[derive(Debug, Error)]
 pub enum QaError {
-    #[error("this build of ralph has no browser QA; build it with the feature `qa`, or with `full`")]
+    #[error(
+        "this build of ralph has no browser QA; build it with the feature `qa`, or with `full`"
+    )]
     NotBuilt,
     #[error(transparent)]
     Browser(#[from] BrowserError),
@@ -93,7 +95,10 @@ pub enum QaError {
 /// Runs flows, and returns what was found. Pictures are written below the folder of the results.
 #[cfg_attr(
     not(feature = "browser"),
-    expect(clippy::unused_async, reason = "there is nothing to wait for without a browser")
+    expect(
+        clippy::unused_async,
+        reason = "there is nothing to wait for without a browser"
+    )
 )]
 pub async fn run_flows(run: &FlowsRun<'_>) -> Result<QaReport, QaError> {
     #[cfg(feature = "browser")]

@@ -227,6 +227,8 @@ function showsOutsideItself(el) {
 /** True for a box without a size that shows nothing of its content: folded up. */
 function isFolded(el) {
   const rect = rectOf(el);
+  // What the root and the body cut off is cut off by the view.
+  if (isRoot(el)) return false;
   if (rect.width > 0 && rect.height > 0) return false;
   const { display, overflowX, overflowY } = styleOf(el);
   if (display === "inline" || display === "contents" || display === "none") return false;

@@ -75,9 +75,10 @@ function renderedText(el) {
 const NO_TEXT = { plain: "", shown: "" };
 
 function computeText(el, withGenerated) {
-  if (isSkipped(el) || !isRendered(el) || isTransparent(el) || isFolded(el)) return NO_TEXT;
+  if (isSkipped(el) || !isRendered(el) || isTransparent(el)) return NO_TEXT;
   const style = styleOf(el);
-  const face = faceOfInput(el);
+  const isSeen = style.visibility === "visible" && !isFolded(el) && !isFoldedAway(el);
+  const face = isSeen ? faceOfInput(el) : null;
   if (face !== null) return bordered({ plain: face, shown: transformed(face, style) }, style);
   if (isTag(el, "br")) return { plain: " ", shown: " " };
   const text = { plain: "", shown: "" };
@@ -85,10 +86,10 @@ function computeText(el, withGenerated) {
     text.plain += plain;
     text.shown += shown;
   };
-  if (withGenerated) add(...twice(generatedText(el, "::before")));
+  if (withGenerated && isSeen) add(...twice(generatedText(el, "::before")));
   for (const child of isTag(el, "select") && isDropDown(el) ? el.selectedOptions : childrenOf(el)) {
     if (isText(child)) {
-      if (style.visibility !== "visible") continue;
+      if (!isSeen) continue;
       const data = dataOf(child);
       add(data, transformed(data, style));
     } else {
@@ -96,7 +97,7 @@ function computeText(el, withGenerated) {
       add(inner.plain, inner.shown);
     }
   }
-  if (withGenerated) add(...twice(generatedText(el, "::after")));
+  if (withGenerated && isSeen) add(...twice(generatedText(el, "::after")));
   return bordered(text, style);
 }
 
@@ -139,7 +140,7 @@ const visibleText = (el) => collapse(renderedText(el).shown.replace(SOFT_BORDERS
 function innermostWithText(root, squeezed, isWanted) {
   const found = [];
   const descend = (el) => {
-    if (!rawTextOf(el).includes(squeezed) || !mayShow(el) || isFolded(el)) return false;
+    if (!rawTextOf(el).includes(squeezed) || !mayShow(el)) return false;
     let inside = false;
     const children = isTag(el, "select") && isDropDown(el) ? [] : childrenOf(el);
     for (const child of children) if (!isText(child) && descend(child)) inside = true;

@@ -77,7 +77,10 @@ fn errors(console: &[ConsoleMessage]) -> Vec<ConsoleMessage> {
 
 fn failures(network: &[NetworkRequest]) -> Vec<NetworkRequest> {
     let has_failed = |request: &&NetworkRequest| {
-        request.error.is_some() || request.status.is_some_and(|status| status > LAST_GOOD_STATUS)
+        request.error.is_some()
+            || request
+                .status
+                .is_some_and(|status| status > LAST_GOOD_STATUS)
     };
     network.iter().filter(has_failed).cloned().collect()
 }

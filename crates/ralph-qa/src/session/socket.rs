@@ -23,9 +23,7 @@ use tokio::{
     time::{Instant, interval, sleep_until, timeout},
 };
 
-use super::{
-    MOST_REPLY_BYTES, MOST_REQUEST_BYTES, SessionLimits, SessionReply, SessionRequest,
-};
+use super::{MOST_REPLY_BYTES, MOST_REQUEST_BYTES, SessionLimits, SessionReply, SessionRequest};
 
 /// The longest path of a socket that all systems take.
 const MOST_PATH_BYTES: usize = 100;
@@ -135,7 +133,11 @@ impl SessionPlace {
 
     /// Deletes the places of sessions that have died, of any project.
     fn sweep(&self) {
-        let Some(entries) = self.folder.parent().and_then(|spot| fs::read_dir(spot).ok()) else {
+        let Some(entries) = self
+            .folder
+            .parent()
+            .and_then(|spot| fs::read_dir(spot).ok())
+        else {
             return;
         };
         for entry in entries.flatten() {
@@ -154,7 +156,8 @@ impl SessionPlace {
             return;
         }
         let folder = File::open(&self.folder).ok();
-        let is_free = |folder: &File| flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let is_free =
+            |folder: &File| flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok();
         // The lock is held until all of it is gone.
         if folder.as_ref().is_some_and(is_free) {
             self.remove();
@@ -448,7 +451,9 @@ mod tests {
         assert_eq!(last, SessionReply::Closed);
         drop(held);
         assert_eq!(spot.leftovers(), Vec::<PathBuf>::new());
-        let asked = SessionSocket(&place).ask(&SessionRequest::Look, LIMIT).await;
+        let asked = SessionSocket(&place)
+            .ask(&SessionRequest::Look, LIMIT)
+            .await;
         assert!(matches!(asked, Err(AskError::NoSession)));
     }
 

@@ -114,7 +114,9 @@ fn pairs(text: &str) -> Result<Map<String, Value>, WordsMistake> {
         let value = unquoted(text[at + key.len() + 1..end].trim());
         let value = match *key {
             "nth" => value.parse::<u64>().map_or(Value::from(value), Value::from),
-            "exact" => value.parse::<bool>().map_or(Value::from(value), Value::from),
+            "exact" => value
+                .parse::<bool>()
+                .map_or(Value::from(value), Value::from),
             "within" => Value::Object(match map_of_yaml(value)? {
                 Some(map) => map,
                 None => pairs(value)?,
@@ -218,7 +220,10 @@ mod tests {
 
     #[test]
     fn a_check_is_a_map_or_a_text_that_is_seen() {
-        assert_eq!(check_of_text("Hello Ada").unwrap(), json!({"text": "Hello Ada"}));
+        assert_eq!(
+            check_of_text("Hello Ada").unwrap(),
+            json!({"text": "Hello Ada"})
+        );
         assert_eq!(check_of_text("12").unwrap(), json!({"text": "12"}));
         assert_eq!(
             check_of_text("count: {role: listitem, is: 3}").unwrap(),

@@ -380,7 +380,8 @@ fn emulation(scheme: Option<ColorScheme>) -> Emulation {
 }
 
 fn viewport_of(text: &str) -> Result<Viewport, SessionReply> {
-    let step = read_step(&format!("resize: {text}")).map_err(|mistakes| refused(&mistakes.into()))?;
+    let step =
+        read_step(&format!("resize: {text}")).map_err(|mistakes| refused(&mistakes.into()))?;
     match step.action {
         FlowStepAction::Resize(viewport) => Ok(viewport),
         _ => Err(SessionReply::refused(
