@@ -187,21 +187,44 @@ async fn something_of_everything_again(machine: &mut Machine, store: &Store) {
     }
 }
 
+/// A server takes a moment to start again: at some places of a round, and in a storm at all of them.
 #[tokio::test]
 async fn a_server_that_is_killed_goes_on_where_it_was() {
     let mut cluster = Cluster::options().durable().start();
     let store = Store::new(&cluster).await;
     let mut machine = Machine::new(78).await;
     machine.begin().await;
-    machine.work(200).await;
     let mut syncer = machine.syncer(&store).await;
     syncer.round().await.unwrap();
-    machine.work(200).await;
-    let killed = interrupt::with_event_at(6, async { cluster.crash() }, syncer.round()).await;
-    assert!(killed.unwrap().is_err());
-    machine.work(20).await;
-    cluster.start_again();
-    store.connect_again().await;
-    syncer.round().await.unwrap();
-    assert_same(&machine, &store, "after the crash").await;
+    let places: Vec<i64> = match std::env::var_os("RALPH_SYNC_ROUNDS") {
+        Some(_) => (1..45).collect(),
+        None => vec![2, 6, 11],
+    };
+    let mut kills = 0;
+    for nth in places {
+        something_of_everything_again(&mut machine, &store).await;
+        let mut is_killed = false;
+        let kill = async {
+            cluster.crash();
+            is_killed = true;
+        };
+        let ended = interrupt::with_event_at(nth, kill, syncer.round()).await;
+        machine.work(20).await;
+        if is_killed {
+            kills += 1;
+            cluster.start_again();
+            store.connect_again().await;
+        } else {
+            ended.unwrap().unwrap();
+        }
+        // A connection that was lost is found out, and made again.
+        let mut rounds = 0;
+        while !syncer.round().await.is_ok_and(|report| !report.more) {
+            rounds += 1;
+            assert!(rounds < 10, "it does not go on after place {nth}");
+        }
+        syncer.round().await.unwrap();
+        assert_same(&machine, &store, &format!("killed at place {nth}")).await;
+    }
+    assert!(kills >= 3, "{kills}");
 }
