@@ -221,6 +221,15 @@ fn doctor_looks_at_the_server() {
         found[3].1,
         "no pooler is in between: answers of the team come at once"
     );
+    let [url, tenant] = synced(&ada, "acme");
+    let direct = [url, tenant, ("RALPH_STORE_MODE", "direct")];
+    let said = ralph_with(&a, &["doctor"], &direct).out;
+    assert!(
+        said.contains(
+            "the journal is on the server (`store.mode: direct`), and ralph's other data in"
+        ),
+        "{said}"
+    );
     let found = checks(&synced(&ada, "evil"));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].0, "problem");

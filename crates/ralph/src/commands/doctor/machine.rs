@@ -183,7 +183,12 @@ fn data_folder(project: &Project) -> Vec<Check> {
     let there = there.unwrap_or(&folder);
     let writable = there.is_dir() && access(there, Access::WRITE_OK | Access::EXEC_OK).is_ok();
     let data = if writable {
-        Check::ok("data", format!("the journal is in {}", folder.display()))
+        let what = if folder.is_on_server() {
+            "the journal is on the server (`store.mode: direct`), and ralph's other data in"
+        } else {
+            "the journal is in"
+        };
+        Check::ok("data", format!("{what} {}", folder.display()))
     } else {
         Check::problem("data", format!("{} can't be written", folder.display()))
             .hint("set RALPH_DATA_DIR to a folder that can")
