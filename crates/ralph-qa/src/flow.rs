@@ -1,4 +1,4 @@
-//! What a flow file says: a user's way through an application, step by step, and what must be seen on it.
+//! Flow files: a user's way through an application, step by step, and what must be seen on it.
 //!
 //! Never opens a page or a browser. Only `files` opens files; everything else reads text that it is handed.
 

@@ -71,7 +71,7 @@ pub fn lint_flow(flow: &Flow, config: &BrowserAutomationConfig) -> Vec<FlowFindi
     let mut findings: Vec<FlowFinding> = Vec::new();
     findings.extend(proof(flow));
     findings.extend(first_page(flow));
-    let hosts = AllowedHosts::of(flow, config);
+    let hosts = ListedHosts::of(flow, config);
     for step in &flow.steps {
         findings.extend(fixed_wait(step));
         findings.extend(plain_password(step));
@@ -379,11 +379,11 @@ fn looks_like_css(text: &str) -> bool {
 }
 
 /// The hosts that a flow may reach.
-struct AllowedHosts<'a> {
+struct ListedHosts<'a> {
     listed: Vec<&'a str>,
 }
 
-impl<'a> AllowedHosts<'a> {
+impl<'a> ListedHosts<'a> {
     fn of(flow: &'a Flow, config: &'a BrowserAutomationConfig) -> Self {
         let bases = [&flow.settings.url, &config.url];
         let bases = bases.into_iter().flatten().filter_map(|url| host_of(url));
@@ -442,7 +442,7 @@ fn is_loopback(host: &str) -> bool {
     is_ipv4 || host == "localhost" || host.ends_with(".localhost") || host == "[::1]"
 }
 
-fn unlisted_hosts(step: &FlowStep, hosts: &AllowedHosts<'_>) -> Vec<FlowFinding> {
+fn unlisted_hosts(step: &FlowStep, hosts: &ListedHosts<'_>) -> Vec<FlowFinding> {
     let mut urls: Vec<&str> = Vec::new();
     if let FlowStepAction::Navigate { url, .. } = &step.action {
         urls.push(url);

@@ -103,7 +103,7 @@ pub enum TypedText {
     SecretVariable(String),
 }
 
-/// How far a page has to be loaded.
+/// The state that a page has to reach.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LoadState {
     Dom,
@@ -185,7 +185,7 @@ impl std::fmt::Display for Viewport {
     }
 }
 
-/// What is emulated; `None` leaves it as it is.
+/// The settings that are emulated; `None` leaves one as it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Emulation {
     pub scheme: Option<ColorScheme>,

@@ -39,12 +39,7 @@ pub fn flow_schema() -> Value {
                 ],
             },
             "key": key(),
-            "role": {
-                "anyOf": [
-                    { "enum": ROLES.as_slice() },
-                    { "type": "string", "pattern": "^(doc-|graphics-)" },
-                ],
-            },
+            "role": { "enum": ROLES.as_slice() },
             "name": {
                 "type": ["string", "number", "boolean"],
                 "minimum": 0,
@@ -223,7 +218,7 @@ enum TextKey {
     Typed,
 }
 
-/// Whether an element must be named.
+/// Says if an element must be named.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TargetNeed {
     Required,

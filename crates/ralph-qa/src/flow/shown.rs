@@ -1,6 +1,6 @@
 //! Steps as a person reads them.
 //!
-//! What is typed into a field for a secret is not shown, and a value of a variable never: it is not known here.
+//! Never shows what is typed into a field for a secret; a value of a variable is not even known here.
 
 use std::fmt::{Display, Formatter, Result};
 

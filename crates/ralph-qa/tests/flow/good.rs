@@ -418,11 +418,6 @@ fn targets() -> Vec<GoodStep> {
             click(role("img", Some("Cat"))),
         ),
         (
-            "click: {role: doc-toc}",
-            "click doc-toc",
-            click(role("doc-toc", None)),
-        ),
-        (
             "click: {text: Save}",
             "click text \"Save\"",
             click(text("Save")),

@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use ralph_qa::{
     config::BrowserAutomationConfig,
-    flow::{Viewport, lint_flow, read_flow},
+    flow::{Flow, FlowFinding, Viewport, find_flows, lint_flow, read_flow},
 };
 
 fn config() -> BrowserAutomationConfig {
@@ -177,4 +177,27 @@ fn findings_say_what_to_do() {
     let json = serde_json::to_value(finding).unwrap();
     assert_eq!(json["code"], "fixed-wait");
     assert_eq!(json["line"], 3);
+}
+
+/// The flows that sample applications are tried by.
+fn samples() -> Vec<Flow> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
+    let flows = find_flows(&root, Path::new("flows"), &[]);
+    flows.unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn flows_of_real_applications_get_the_findings_that_they_deserve() {
+    let flows = samples();
+    assert!(flows.len() >= 10, "{}", flows.len());
+    let found: Vec<String> = flows
+        .iter()
+        .flat_map(|flow| {
+            let findings = lint_flow(flow, &config());
+            let shown = |finding: &FlowFinding| format!("{} {}", flow.name, finding.code.word());
+            findings.iter().map(shown).collect::<Vec<_>>()
+        })
+        .collect();
+    // It says itself that it waits for a time.
+    assert_eq!(found, ["gauge-mobile fixed-wait"]);
 }

@@ -39,6 +39,19 @@ fn every_flow_that_is_right_is_right_for_an_editor() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
+#[test]
+fn flows_of_real_applications_are_right_for_an_editor() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/flows");
+    let validator = validator();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "yaml") {
+            let json = as_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            assert!(validator.is_valid(&json), "{}", path.display());
+        }
+    }
+}
+
 /// Mistakes that a schema can't express, by a part of what is said of them.
 const BEYOND: [&str; 8] = [
     // Two values compared.

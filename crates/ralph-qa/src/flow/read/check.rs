@@ -604,7 +604,13 @@ fn tree_line(line: &str, above: Option<usize>) -> Result<TreeLine, (String, Stri
     let (role, rest) = content
         .split_once(|c: char| c.is_whitespace())
         .unwrap_or((content, ""));
-    if let Some(hint) = role_problem(role) {
+    // A text by itself is a line of the tree, and not an element that could be a target.
+    let problem = if role == "text" {
+        None
+    } else {
+        role_problem(role)
+    };
+    if let Some(hint) = problem {
         let message = format!("expected a role of ARIA first, found `{found}`");
         return Err((message, hint));
     }
@@ -613,7 +619,12 @@ fn tree_line(line: &str, above: Option<usize>) -> Result<TreeLine, (String, Stri
         rest => match quoted(rest) {
             Some(name) => Some(name),
             None => {
-                let hint = format!("write `{role} \"{}\"`", rest.trim_matches('"'));
+                let hint = match rest.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+                    Some((name, _)) => format!(
+                        "write `{role} \"{name}\"`; states and values are checks of their own"
+                    ),
+                    None => format!("write `{role} \"{}\"`", rest.trim_matches('"')),
+                };
                 let message =
                     format!("expected a role and a name in double quotes, found `{found}`");
                 return Err((message, hint));

@@ -11,7 +11,7 @@ const MAX_MISTAKES: usize = 50;
 pub struct FlowMistake {
     /// The line of the file, from 1.
     pub line: usize,
-    /// What was expected, and what is there.
+    /// Says what was expected, and what is there.
     pub message: String,
     /// A way out.
     pub hint: Option<String>,

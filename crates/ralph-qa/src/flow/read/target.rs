@@ -26,8 +26,9 @@ pub(super) const TYPE_TARGET_KINDS: [&str; 6] =
 /// The keys beside it.
 pub(super) const TARGET_REST: [&str; 4] = ["name", "nth", "within", "exact"];
 
-/// The roles of ARIA 1.2, and those that HTML's elements have by later versions.
-pub(in crate::flow) const ROLES: [&str; 91] = [
+/// The roles that the library of pages knows: those of ARIA 1.2, of HTML's elements by later versions, and synonyms.
+/// An element with another one has the role of its tag.
+pub(in crate::flow) const ROLES: [&str; 90] = [
     "alert",
     "alertdialog",
     "application",
@@ -54,6 +55,9 @@ pub(in crate::flow) const ROLES: [&str; 91] = [
     "figure",
     "form",
     "generic",
+    "graphics-document",
+    "graphics-object",
+    "graphics-symbol",
     "grid",
     "gridcell",
     "group",
@@ -107,7 +111,6 @@ pub(in crate::flow) const ROLES: [&str; 91] = [
     "tablist",
     "tabpanel",
     "term",
-    "text",
     "textbox",
     "time",
     "timer",
@@ -116,9 +119,6 @@ pub(in crate::flow) const ROLES: [&str; 91] = [
     "tree",
     "treegrid",
     "treeitem",
-    "canvas",
-    "video",
-    "audio",
 ];
 
 /// Reads a target: a plain text or a map.
@@ -283,19 +283,22 @@ fn role(node: &YamlNode, owner: &str, mistakes: &mut MistakeList) -> Option<Stri
     }
 }
 
-/// `image` is the later name of `img`.
+/// Synonyms of roles, and the names that they go by.
+const SYNONYMS: [(&str, &str); 3] = [
+    ("image", "img"),
+    ("directory", "list"),
+    ("presentation", "none"),
+];
+
+/// One name for a role that has several.
 pub(super) fn one_name(role: String) -> String {
-    if role == "image" {
-        "img".to_owned()
-    } else {
-        role
-    }
+    let known = SYNONYMS.iter().find(|(synonym, _)| *synonym == role);
+    known.map_or(role, |(_, name)| (*name).to_owned())
 }
 
 /// A way out for a text that is no role.
 pub(super) fn role_problem(role: &str) -> Option<String> {
-    // The roles of digital publishing and of graphics are modules of their own.
-    if ROLES.contains(&role) || role.starts_with("doc-") || role.starts_with("graphics-") {
+    if ROLES.contains(&role) {
         return None;
     }
     Some(element_role(role).map_or_else(
@@ -340,4 +343,35 @@ pub(super) fn is_plain(node: &YamlNode) -> bool {
 /// Shortens a text of the file for a message.
 pub(super) fn shortened(text: &str) -> String {
     one_line(text, 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The text between a start and an end in the library of pages.
+    fn library(start: &str, end: &str) -> &'static str {
+        let library = include_str!("../../page/roles.js");
+        let rest = library.split_once(start).unwrap().1;
+        rest.split_once(end).unwrap().0
+    }
+
+    #[test]
+    fn roles_are_those_that_the_library_of_pages_knows() {
+        let known = library("const ROLES = new Set(\n  `", "`").split_whitespace();
+        let mut known: BTreeSet<&str> = known.collect();
+        assert!(known.len() > 80, "{known:?}");
+        // A tag has it, and no author can give it.
+        known.insert("iframe");
+        known.extend(SYNONYMS.map(|(synonym, _)| synonym));
+        assert_eq!(ROLES.into_iter().collect::<BTreeSet<_>>(), known);
+
+        let synonyms = library("const ROLE_SYNONYMS = {", "}");
+        for (synonym, name) in SYNONYMS {
+            let entry = format!("{synonym}: \"{name}\"");
+            assert!(synonyms.contains(&entry), "{entry}");
+        }
+    }
 }
