@@ -11,7 +11,10 @@ use std::{
 
 use ralph_engine::layer::{ProgramFolder, sweep};
 
-use crate::{program::BrowserError, server::ProgramPlace};
+use crate::{
+    program::BrowserError,
+    server::{ProgramPlace, Walls},
+};
 
 /// The folder of a browser.
 #[derive(Debug)]
@@ -62,12 +65,24 @@ impl Profile {
     }
 }
 
-/// The folder of all profiles of this user.
+/// The folder of all profiles of this user. A sandbox of ralph's has one in memory, which is gone with it in any case.
 fn profiles(place: &ProgramPlace) -> PathBuf {
+    let usual = Path::new("/tmp");
     let given = place.env.iter().find(|(name, _)| name == "TMPDIR");
-    let temp = given.map_or(Path::new("/tmp"), |(_, value)| Path::new(value));
+    let temp = match (place.walls, given) {
+        (Walls::Ralphs, _) if is_in_memory(usual) => usual,
+        (Walls::Ralphs | Walls::None, Some((_, given))) => Path::new(given),
+        (Walls::Ralphs | Walls::None, None) => usual,
+    };
     let user = rustix::process::geteuid().as_raw();
     temp.join(format!("ralph-browsers-{user}"))
+}
+
+fn is_in_memory(folder: &Path) -> bool {
+    /// The number of tmpfs.
+    const MEMORY: i64 = 0x0102_1994;
+    let found = rustix::fs::statfs(folder);
+    cfg!(target_os = "linux") && found.is_ok_and(|found| i64::from(found.f_type) == MEMORY)
 }
 
 /// Refuses a folder that another user has put there: all may write to `/tmp`.

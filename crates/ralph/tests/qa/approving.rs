@@ -27,7 +27,7 @@ fn a_changed_picture_fails_until_it_is_approved() {
     let before = std::fs::read(site.repo.path(BASELINE)).unwrap();
     let moved = PAGE.replace("<h1>", "<h1 style=\"margin-top: 90px\">");
     site.repo.file("site/index.html", moved);
-    site.qa(&["run"]).expect(4).prints(&[".ralph/flows/greet.yaml:6"]);
+    site.qa(&["run"]).expect(4).prints(&[".ralph/flows/greet.yaml:7"]);
     let ran = site.qa(&["approve", "--list", "--json"]).expect(0);
     let list: Value = serde_json::from_str(&ran.out).unwrap();
     let picture = &list["pictures"][0];

@@ -10,8 +10,12 @@ name: waits
 timeout: 100s
 steps:
   - navigate: /
+  - fixture: touch page-is-open
   - wait: {text: never there}
 ";
+
+/// Made by the flow once its page is open.
+const OPEN: &str = "page-is-open";
 
 fn waiting() -> Site {
     Site::with_flows(&[("waits", WAITS)])
@@ -23,12 +27,12 @@ fn has(site: &Site, part: &str) -> bool {
 
 /// A moment of a run, by what can be seen of it.
 fn at_moment(site: &Site, moment: &str) -> Started {
+    let _ = std::fs::remove_file(site.repo.path(OPEN));
     let started = site.start(&["run"]);
     wait_until(moment, || match moment {
         "the server starts" => has(site, "http.server"),
         "the browser starts" => has(site, "--remote-debugging"),
-        // A page has a process of its own.
-        "a page is open" => has(site, "--type=renderer"),
+        "a page is open" => site.repo.exists(OPEN),
         other => panic!("no such moment: {other}"),
     });
     started
@@ -49,18 +53,17 @@ fn a_run_that_is_killed_at_any_moment_leaves_nothing() {
 }
 
 #[test]
-fn a_run_that_is_killed_without_a_sandbox_leaves_no_process_and_no_profile() {
+fn without_a_sandbox_no_process_stays_and_the_next_run_takes_the_profile_away() {
     let site = waiting();
-    site.repo
-        .file("ralph.yaml", format!("{}safety: {{sandbox: 'off'}}\n", crate::support::SERVER));
+    let off = format!("{}safety: {{sandbox: 'off'}}\n", crate::support::SERVER);
+    site.repo.file("ralph.yaml", off);
+    site.flow("greet", crate::support::GREET);
     let started = at_moment(&site, "a page is open");
     started.signal(Signal::KILL);
     assert_eq!(started.wait().code, None);
     site.assert_nothing_alive();
-    wait_until("the profile is gone", || {
-        let tmp = site.repo.outside().join("tmp");
-        std::fs::read_dir(tmp).unwrap().next().is_none()
-    });
+    site.qa(&["run", "greet"]).expect(0);
+    site.assert_nothing_left();
 }
 
 #[test]

@@ -21,11 +21,17 @@ fn serve(site: &Site, before: &str) {
     site.repo.file("ralph.yaml", config.to_string());
 }
 
+/// What tests are usually shown besides is not shown, so that the walls are as a person has them.
+const SANDBOX: [(&str, &str); 2] = [
+    ("RALPH_SAFETY_SANDBOX", "auto"),
+    ("RALPH_SAFETY_ALLOW_WRITE", "[]"),
+];
+
 #[test]
 fn the_application_sees_the_project_and_not_the_home() {
     let site = looking();
     serve(&site, "cat ~/.ssh/key && echo seen");
-    site.qa(&["run"]).expect(0);
+    site.qa_with(&["run"], &SANDBOX).expect(0);
     assert!(!site.repo.read("seen.txt").contains("seen"));
     let outside = [("RALPH_SAFETY_SANDBOX", "off")];
     site.qa_with(&["run"], &outside).expect(0);

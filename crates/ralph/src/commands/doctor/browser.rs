@@ -2,6 +2,7 @@
 
 use ralph_core::task::VerifyCommand;
 use ralph_qa::{
+    HAS_BROWSER,
     program::{BrowserProgram, TESTED_VERSIONS, find_browser},
     server::{ProgramPlace, Walls},
 };
@@ -29,7 +30,11 @@ pub(super) fn checks(project: &Project) -> Vec<Check> {
         found.await.map_err(CommandError::user)
     });
     match found {
-        Ok(program) => vec![judge(&program)],
+        Ok(program) if HAS_BROWSER => vec![judge(&program)],
+        Ok(program) => {
+            let message = format!("{program} is here, and this build of ralph has no browser QA");
+            vec![Check::note(NAME, message).hint("one with `--features qa` or `full` has")]
+        }
         Err(error) if is_needed(project) => {
             vec![Check::problem(NAME, error.sentences().join(": "))]
         }
