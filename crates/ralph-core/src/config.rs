@@ -37,7 +37,8 @@ pub use layer::{
 pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};
 pub use qa::{
-    BROWSER_PROGRAMS, HostName, PageSize, PageUrl, PixelShare, QaConfig, QaServer, ServerPort, ServerReady, TimeText,
+    BROWSER_PROGRAMS, HostName, PageSize, PageUrl, PixelShare, QaConfig, QaServer, ServerPort,
+    ServerReady, TimeText,
 };
 pub use resolve::{Note, Resolved, may_set_key, resolve};
 pub use sandbox::{AgentNetwork, SandboxMode, VerifyNetwork};

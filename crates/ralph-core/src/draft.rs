@@ -173,9 +173,15 @@ mod tests {
     fn the_flow_is_the_last_block_or_the_member_of_an_object() {
         let table = [
             ("Here:\n```yaml\nsteps: []\n```\n", Ok("steps: []\n")),
-            ("```\na\n```\n then\n```yml\nsteps: []\n```", Ok("steps: []\n")),
+            (
+                "```\na\n```\n then\n```yml\nsteps: []\n```",
+                Ok("steps: []\n"),
+            ),
             ("{\"flow\": \"steps: []\\n\"}", Ok("steps: []\n")),
-            ("{\"flow\": \"```yaml\\nsteps: []\\n```\"}", Ok("steps: []\n")),
+            (
+                "{\"flow\": \"```yaml\\nsteps: []\\n```\"}",
+                Ok("steps: []\n"),
+            ),
             ("", Err("the final message is empty")),
             ("no flow", Err("there is no block of YAML")),
             ("```yaml\n\n```", Err("the flow is empty")),

@@ -19,8 +19,8 @@ mod wait;
 
 pub(crate) use bundle::bundle;
 pub(crate) use cost::accounts;
-pub use flow_results::kept_at as flow_results_kept_at;
 pub(crate) use diagnosis::{DIAGNOSIS_FOLDER, MOST_TOLD, prepare_diagnosis, what_to_find_out};
+pub use flow_results::kept_at as flow_results_kept_at;
 pub(crate) use inspect::Findings;
 #[cfg(feature = "team")]
 pub(crate) use logs::PROMPT;

@@ -97,7 +97,7 @@ pub(super) async fn verify(
         return Ok(StepDone::Interrupted);
     }
     let mut check = judge(job, &report, context.machine.run());
-    let programs = 
+    let programs =
         ProgramPath::in_environment(services.environment, workspace.root(), &job.config.qa);
     name_missing_program(job, &report, &programs, &mut check);
     let mut taken = Vec::new();

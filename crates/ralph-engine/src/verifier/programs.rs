@@ -26,11 +26,7 @@ pub(crate) struct ProgramPath<'a> {
 
 impl<'a> ProgramPath<'a> {
     /// Those of the machine, or none that is known where programs run in an image.
-    pub(crate) fn in_environment(
-        environment: &Environment,
-        root: &'a Path,
-        qa: &QaConfig,
-    ) -> Self {
+    pub(crate) fn in_environment(environment: &Environment, root: &'a Path, qa: &QaConfig) -> Self {
         let browser = qa.browser.as_ref();
         let browser = browser.map(|browser| browser.to_string_lossy().into_owned());
         let sandbox = environment.sandbox.as_deref();

@@ -87,7 +87,11 @@ pub(super) const TOOLS: [ToolDefinition; 10] = [
             required("target", LINE, "The field, written as for `qa_click`."),
             required("text", TYPED, "What is typed."),
             optional("append", ArgumentKind::Flag, "Keep what is there."),
-            optional("press", WORD, "A key that is pressed afterwards, such as `Enter`."),
+            optional(
+                "press",
+                WORD,
+                "A key that is pressed afterwards, such as `Enter`.",
+            ),
         ],
     },
     ToolDefinition {
@@ -323,7 +327,11 @@ mod tests {
                 json!({"target": "label=Name", "text": "Ada", "press": "Enter"}),
                 step(json!({"type": {"label": "Name", "text": "Ada", "press": "Enter"}})),
             ),
-            ("qa_press", json!({"key": "Tab"}), step(json!({"press": "Tab"}))),
+            (
+                "qa_press",
+                json!({"key": "Tab"}),
+                step(json!({"press": "Tab"})),
+            ),
             (
                 "qa_press",
                 json!({"key": "Enter", "target": "role=textbox"}),
@@ -345,7 +353,11 @@ mod tests {
                 json!({"checks": ["Hello Ada", "url: /done"]}),
                 step(json!({"verify": [{"text": "Hello Ada"}, {"url": "/done"}]})),
             ),
-            ("qa_wait", json!({"for": "500ms"}), step(json!({"wait": "500ms"}))),
+            (
+                "qa_wait",
+                json!({"for": "500ms"}),
+                step(json!({"wait": "500ms"})),
+            ),
             ("qa_close", json!({}), json!({"ask": "close"})),
         ];
         for (name, given, expected) in table {

@@ -77,6 +77,9 @@ fn an_agent_can_have_no_flow_drafted() {
     let project = looking("@qa draft / --agent command:true; echo code $?");
     project.run(&["--once"]).expect(0);
     let out = out(&project);
-    assert!(out.contains("`ralph qa draft` is refused inside a run"), "{out}");
+    assert!(
+        out.contains("`ralph qa draft` is refused inside a run"),
+        "{out}"
+    );
     assert!(out.contains("code 2"), "{out}");
 }

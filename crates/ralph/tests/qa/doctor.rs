@@ -27,7 +27,10 @@ fn browser_check(site: &Site, vars: &[(&str, &str)]) -> Value {
 #[test]
 fn the_browser_is_named_with_its_version_and_the_tested_ones() {
     let check = browser_check(&Site::greeting(), &[]);
-    assert!(check["state"] == "ok" || check["state"] == "note", "{check}");
+    assert!(
+        check["state"] == "ok" || check["state"] == "note",
+        "{check}"
+    );
     let message = check["message"].as_str().unwrap();
     for part in ["Chrom", ".", "/", "tested with version"] {
         assert!(message.contains(part), "{part}: {message}");
@@ -39,5 +42,11 @@ fn a_browser_that_is_not_there_is_a_problem_where_flows_need_it() {
     let missing = [("RALPH_QA_BROWSER", "/nosuch/chrome")];
     let check = browser_check(&Site::greeting(), &missing);
     assert_eq!(check["state"], "problem", "{check}");
-    assert!(check["message"].as_str().unwrap().contains("/nosuch/chrome"), "{check}");
+    assert!(
+        check["message"]
+            .as_str()
+            .unwrap()
+            .contains("/nosuch/chrome"),
+        "{check}"
+    );
 }

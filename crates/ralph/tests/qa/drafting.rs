@@ -56,13 +56,18 @@ fn a_flow_that_passes_three_times_is_kept() {
     // It is a person's now.
     draft(&site, &agent, &["/", "--name", "greeting"])
         .expect(2)
-        .complains(&["there is a flow already: .ralph/flows/greeting.yaml", "--force"]);
+        .complains(&[
+            "there is a flow already: .ralph/flows/greeting.yaml",
+            "--force",
+        ]);
 }
 
 #[test]
 fn a_flow_that_fails_is_not_kept_and_can_be_found() {
     let site = Site::bare();
-    let wrong = GOOD.replace("Hello Ada", "Goodbye Ada").replace("steps:", "timeout: 1s\nsteps:");
+    let wrong = GOOD
+        .replace("Hello Ada", "Goodbye Ada")
+        .replace("steps:", "timeout: 1s\nsteps:");
     let agent = answers(&site, &wrong);
     draft(&site, &agent, &["/", "--name", "greeting"])
         .expect(4)
@@ -129,13 +134,21 @@ fn a_task_is_drafted_with_its_text_and_acceptance() {
     let site = Site::bare();
     let task = "tasks:\n  - id: US-1\n    title: Greet people\n    description: A page that greets.\n    \
         acceptance:\n      - it says Hello and the name\n    status: open\n";
-    site.repo.file(".ralph/tasks/greet.yaml", task).commit("task");
+    site.repo
+        .file(".ralph/tasks/greet.yaml", task)
+        .commit("task");
     let agent = answers(&site, &GOOD.replace("greeting", "us-1"));
     draft(&site, &agent, &["US-1"]).expect(0);
     let prompt = std::fs::read_to_string(site.repo.outside().join("prompt.txt")).unwrap();
-    for part in ["Greet people", "A page that greets.", "- it says Hello and the name"] {
+    for part in [
+        "Greet people",
+        "A page that greets.",
+        "- it says Hello and the name",
+    ] {
         assert!(prompt.contains(part), "{part}\n{prompt}");
     }
     assert!(flow(&site, "us-1").is_some());
-    draft(&site, &agent, &["US-7"]).expect(2).complains(&["there is no task US-7"]);
+    draft(&site, &agent, &["US-7"])
+        .expect(2)
+        .complains(&["there is no task US-7"]);
 }

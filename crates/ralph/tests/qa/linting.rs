@@ -7,7 +7,9 @@ use crate::support::{GREET, Site};
 #[test]
 fn flows_without_mistakes_pass() {
     let site = Site::greeting();
-    site.qa(&["lint"]).expect(0).prints(&["0 errors, 0 warnings"]);
+    site.qa(&["lint"])
+        .expect(0)
+        .prints(&["0 errors, 0 warnings"]);
 }
 
 #[test]
@@ -25,11 +27,16 @@ fn every_mistake_of_every_flow_is_told_at_once() {
 
 #[test]
 fn findings_are_told_as_json_too() {
-    let site = Site::with_flows(&[("greet", GREET), ("bad", "name: bad\nsteps:\n  - clik: x\n")]);
+    let site = Site::with_flows(&[
+        ("greet", GREET),
+        ("bad", "name: bad\nsteps:\n  - clik: x\n"),
+    ]);
     let ran = site.qa(&["lint", "--json"]).expect(2);
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let found = report["findings"].as_array().unwrap();
-    let of_bad = found.iter().find(|one| one["file"] == ".ralph/flows/bad.yaml");
+    let of_bad = found
+        .iter()
+        .find(|one| one["file"] == ".ralph/flows/bad.yaml");
     assert_eq!(of_bad.unwrap()["line"], 3, "{report}");
     assert_eq!(report["errors"], 1);
 }

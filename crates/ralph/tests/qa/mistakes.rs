@@ -59,7 +59,8 @@ fn an_address_where_nothing_answers_is_told() {
 
 #[test]
 fn a_target_that_five_things_match_is_a_mistake_of_the_flow() {
-    let flow = "name: five\nsteps:\n  - navigate: /five.html\n  - click: {role: button, name: Delete}\n";
+    let flow =
+        "name: five\nsteps:\n  - navigate: /five.html\n  - click: {role: button, name: Delete}\n";
     let site = Site::with_flows(&[("five", flow)]);
     site.repo
         .file("site/five.html", "<button>Delete</button>".repeat(5));

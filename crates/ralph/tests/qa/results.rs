@@ -31,7 +31,9 @@ fn flows_that_pass_leave_their_results_where_git_does_not_see_them() {
     assert_eq!(report["passed"], true);
     assert_eq!(report["flows"][0]["flow"], "greet");
     assert_eq!(report["flows"][0]["steps"].as_array().unwrap().len(), 5);
-    let picture = report["flows"][0]["pages"][0]["screenshot"].as_str().unwrap();
+    let picture = report["flows"][0]["pages"][0]["screenshot"]
+        .as_str()
+        .unwrap();
     assert!(site.results(picture).is_file(), "{picture}");
     assert_eq!(site.repo.status(), [""; 0]);
     site.assert_nothing_alive();
@@ -41,7 +43,9 @@ fn flows_that_pass_leave_their_results_where_git_does_not_see_them() {
 #[test]
 fn results_are_ignored_by_git_also_where_the_rules_of_the_project_are_older() {
     let site = Site::greeting();
-    site.repo.file(".ralph/.gitignore", "/logs/\n").commit("rules");
+    site.repo
+        .file(".ralph/.gitignore", "/logs/\n")
+        .commit("rules");
     site.qa(&["run"]).expect(0);
     assert_eq!(site.repo.status(), [""; 0]);
 }
@@ -70,12 +74,21 @@ fn a_flow_that_fails_says_where_and_what_was_there_instead() {
 #[test]
 fn only_the_flows_that_are_named_run_by_their_name_or_their_file() {
     let site = Site::with_flows(&[("greet", GREET), ("wrong", WRONG)]);
-    site.repo.file("e2e/other.yaml", GREET.replace("greet", "other"));
+    site.repo
+        .file("e2e/other.yaml", GREET.replace("greet", "other"));
     for named in ["greet", "greet.yaml", ".ralph/flows/greet.yaml"] {
-        site.qa(&["run", named]).expect(0).prints(&["1 flow passed"]);
-        assert_eq!(site.report()["flows"].as_array().unwrap().len(), 1, "{named}");
+        site.qa(&["run", named])
+            .expect(0)
+            .prints(&["1 flow passed"]);
+        assert_eq!(
+            site.report()["flows"].as_array().unwrap().len(),
+            1,
+            "{named}"
+        );
     }
-    site.qa(&["run", "e2e/other.yaml"]).expect(0).prints(&["passed  other"]);
+    site.qa(&["run", "e2e/other.yaml"])
+        .expect(0)
+        .prints(&["passed  other"]);
 }
 
 #[test]
@@ -113,7 +126,9 @@ fn flows_run_against_what_answers_at_an_address() {
     });
     let url = format!("http://127.0.0.1:{port}");
     site.repo.file("site/index.html", "<p>not this one</p>");
-    site.qa(&["run", "--url", &url]).expect(0).prints(&["passed  greet"]);
+    site.qa(&["run", "--url", &url])
+        .expect(0)
+        .prints(&["passed  greet"]);
 }
 
 fn answer(mut stream: std::net::TcpStream, body: &str) {

@@ -84,7 +84,10 @@ fn an_ordinary_user_runs_flows_too() {
         .current_dir(site.repo.root())
         .uid(1234)
         .gid(1234);
-    Started::new(command).wait().expect(0).prints(&["passed  greet"]);
+    Started::new(command)
+        .wait()
+        .expect(0)
+        .prints(&["passed  greet"]);
     site.assert_nothing_alive();
     site.assert_nothing_left();
 }

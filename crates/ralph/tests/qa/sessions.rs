@@ -57,7 +57,9 @@ fn places(site: &Site) -> Vec<PathBuf> {
 #[track_caller]
 fn assert_nothing_of_it(site: &Site) {
     site.assert_nothing_alive();
-    wait_until("the place of the session is gone", || places(site).is_empty());
+    wait_until("the place of the session is gone", || {
+        places(site).is_empty()
+    });
     site.assert_nothing_left();
 }
 
@@ -96,15 +98,17 @@ fn a_page_is_opened_acted_on_looked_at_and_closed() {
     assert_eq!(site.repo.status(), Vec::<String>::new());
     site.qa(&["close"]).expect(0).prints(&["closed"]);
     assert_nothing_of_it(&site);
-    site.qa(&["look"])
-        .expect(2)
-        .complains(&["there is no browser session", "hint: open a page first: `ralph qa open URL`"]);
+    site.qa(&["look"]).expect(2).complains(&[
+        "there is no browser session",
+        "hint: open a page first: `ralph qa open URL`",
+    ]);
 }
 
 #[test]
 fn what_fails_says_what_was_looked_for_what_is_near_and_where_its_picture_is() {
     let site = shop();
-    site.qa_with(&["open"], &[("RALPH_QA_TIMEOUT", "2s")]).expect(0);
+    site.qa_with(&["open"], &[("RALPH_QA_TIMEOUT", "2s")])
+        .expect(0);
     let failed = site.qa(&["click", "role=button", "name=Brake"]).expect(4);
     failed.prints(&[
         "failed: click button \"Brake\"",
@@ -120,7 +124,8 @@ fn what_fails_says_what_was_looked_for_what_is_near_and_where_its_picture_is() {
         .expect(4)
         .prints(&["Delete", "Milk", "Eggs", "failed-2.png"]);
     site.qa(&["click", "any=Delete", "within=Milk"]).expect(0);
-    site.qa(&["verify", "count: {role: listitem, is: 1}"]).expect(0);
+    site.qa(&["verify", "count: {role: listitem, is: 1}"])
+        .expect(0);
     site.qa(&["verify", "--text", "Milk", "--json"]).expect(4);
     site.qa(&["close"]).expect(0);
     assert_nothing_of_it(&site);
@@ -136,12 +141,18 @@ fn errors_of_the_console_and_failed_requests_are_told_once() {
     let look: Value = serde_json::from_str(&looked.out).unwrap();
     assert_eq!(look["title"], "Shop");
     let console = look["console"].as_array().unwrap();
-    let is_told = console
-        .iter()
-        .any(|message| message["text"].as_str().unwrap().contains("the shop is closed"));
+    let is_told = console.iter().any(|message| {
+        message["text"]
+            .as_str()
+            .unwrap()
+            .contains("the shop is closed")
+    });
     assert!(is_told, "{look}");
     let request = &look["failedRequests"][0];
-    assert!(request["url"].as_str().unwrap().ends_with("/missing.json"), "{look}");
+    assert!(
+        request["url"].as_str().unwrap().ends_with("/missing.json"),
+        "{look}"
+    );
     assert_eq!(request["status"], 404);
     let again = site.qa(&["look", "--json"]).expect(0);
     let again: Value = serde_json::from_str(&again.out).unwrap();
@@ -158,7 +169,8 @@ fn keys_options_sizes_and_schemes_are_those_of_flows() {
         .expect(0)
         .prints(&["viewport: 390x844"]);
     site.qa(&["select", "Size", "Large"]).expect(0);
-    site.qa(&["verify", "value: {label: Size, is: Large}"]).expect(0);
+    site.qa(&["verify", "value: {label: Size, is: Large}"])
+        .expect(0);
     site.qa(&["press", "Tab"]).expect(0);
     site.qa(&["hover", "Break"]).expect(0);
     site.qa(&["step", "resize: 800x600"]).expect(0);
@@ -235,7 +247,13 @@ fn a_page_of_another_server_here_is_opened_and_one_elsewhere_is_not() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = port.local_addr().unwrap().port();
     let mut server = std::process::Command::new("python3")
-        .args(["-m", "http.server", &port.to_string(), "--bind", "127.0.0.1"])
+        .args([
+            "-m",
+            "http.server",
+            &port.to_string(),
+            "--bind",
+            "127.0.0.1",
+        ])
         .current_dir(other.repo.path("site"))
         .stderr(std::process::Stdio::null())
         .spawn()
@@ -244,7 +262,9 @@ fn a_page_of_another_server_here_is_opened_and_one_elsewhere_is_not() {
         std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
     });
     let address = format!("http://localhost:{port}/");
-    site.qa(&["open", &address]).expect(0).prints(&["Greetings"]);
+    site.qa(&["open", &address])
+        .expect(0)
+        .prints(&["Greetings"]);
     // A path is one of the application.
     site.qa(&["open", "/"]).expect(0).prints(&["\"Shop\""]);
     server.kill().unwrap();
@@ -259,7 +279,10 @@ fn a_page_of_another_server_here_is_opened_and_one_elsewhere_is_not() {
 #[test]
 fn a_server_that_does_not_start_and_a_browser_that_is_not_there_are_told() {
     let site = Site::bare();
-    site.repo.file("ralph.yaml", "qa: {server: {command: 'echo no module; exit 3'}}\n");
+    site.repo.file(
+        "ralph.yaml",
+        "qa: {server: {command: 'echo no module; exit 3'}}\n",
+    );
     site.qa(&["open", "/"])
         .expect(2)
         .complains(&["ended before it was ready", "no module"]);
@@ -269,9 +292,10 @@ fn a_server_that_does_not_start_and_a_browser_that_is_not_there_are_told() {
         .complains(&["/nowhere/chromium"]);
     assert_nothing_of_it(&site);
     site.repo.file("ralph.yaml", "");
-    site.qa(&["open", "/"])
-        .expect(2)
-        .complains(&["there is no application", "ralph qa open http://localhost:3000"]);
+    site.qa(&["open", "/"]).expect(2).complains(&[
+        "there is no application",
+        "ralph qa open http://localhost:3000",
+    ]);
     assert_nothing_of_it(&site);
 }
 
@@ -283,7 +307,9 @@ fn a_secret_is_typed_and_shown_nowhere() {
         ("RALPH_SAFETY_PASS_ENV", "[\"SHOP_PASSWORD\"]"),
     ];
     site.qa_with(&["open", "/"], &vars).expect(0);
-    let typed = site.qa(&["type", "label=Name", "--secret", "SHOP_PASSWORD"]).expect(0);
+    let typed = site
+        .qa(&["type", "label=Name", "--secret", "SHOP_PASSWORD"])
+        .expect(0);
     let looked = site.qa(&["look"]).expect(0);
     for out in [&typed.out, &looked.out] {
         assert!(!out.contains("correct-horse-battery"), "{out}");
@@ -299,7 +325,8 @@ fn a_secret_is_typed_and_shown_nowhere() {
 #[test]
 fn a_session_works_without_a_sandbox() {
     let site = Site::bare();
-    site.qa_with(&["open", "/"], &[("RALPH_SAFETY_SANDBOX", "off")]).expect(0);
+    site.qa_with(&["open", "/"], &[("RALPH_SAFETY_SANDBOX", "off")])
+        .expect(0);
     site.qa(&["verify", "Greetings"]).expect(0);
     site.qa(&["close"]).expect(0);
     assert_nothing_of_it(&site);

@@ -34,7 +34,11 @@ pub(crate) struct ClickArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct TypeArgs {
     /// The field, then the text that is typed: it replaces what is there
-    #[arg(required = true, value_name = "TARGET TEXT", allow_negative_numbers = true)]
+    #[arg(
+        required = true,
+        value_name = "TARGET TEXT",
+        allow_negative_numbers = true
+    )]
     words: Vec<String>,
 
     /// Type the value of this variable, which is shown nowhere; then all words are the field
@@ -166,7 +170,10 @@ pub(crate) fn press(args: &PressArgs, global: &Global) -> Result<ExitCode, Comma
 }
 
 pub(crate) fn select(args: &SelectArgs, global: &Global) -> Result<ExitCode, CommandError> {
-    let Some((option, field)) = args.words.split_last().filter(|(_, field)| !field.is_empty())
+    let Some((option, field)) = args
+        .words
+        .split_last()
+        .filter(|(_, field)| !field.is_empty())
     else {
         let message = "expected a field and an option";
         return Err(CommandError::user(message).hint("`ralph qa select Size Large`"));
@@ -177,7 +184,11 @@ pub(crate) fn select(args: &SelectArgs, global: &Global) -> Result<ExitCode, Com
 }
 
 pub(crate) fn hover(args: &HoverArgs, global: &Global) -> Result<ExitCode, CommandError> {
-    perform(step_text("hover", target(&args.target)?), &args.shown, global)
+    perform(
+        step_text("hover", target(&args.target)?),
+        &args.shown,
+        global,
+    )
 }
 
 pub(crate) fn step(args: &StepArgs, global: &Global) -> Result<ExitCode, CommandError> {

@@ -30,11 +30,7 @@ use ralph_qa::{
 };
 
 use self::subject::DraftSubject;
-use super::{
-    run::FlowsWanted,
-    settings::automation,
-    walls,
-};
+use super::{run::FlowsWanted, settings::automation, walls};
 use crate::{
     cli::Global,
     commands::{
@@ -210,7 +206,10 @@ fn checked(
     faults.extend(findings.iter().map(|found| finding(found.line, found)));
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     if flow.name != *name {
-        faults.push(format!("the name of the flow is `{name}`, found `{}`", flow.name));
+        faults.push(format!(
+            "the name of the flow is `{name}`, found `{}`",
+            flow.name
+        ));
     }
     if faults.is_empty() {
         Ok(CheckedDraft { text })
@@ -302,7 +301,9 @@ impl DraftFiles {
         let flow = project.shown(&self.flow);
         output::print(&format!("{}  {flow}\n", paint(Tone::Good, "wrote")));
         output::print(&terminal_safe(&format!("\n{}", draft.text)));
-        output::print("\nread it before you commit it: it passes, and only you know if it proves enough\n");
+        output::print(
+            "\nread it before you commit it: it passes, and only you know if it proves enough\n",
+        );
         Ok(ExitCode::SUCCESS)
     }
 

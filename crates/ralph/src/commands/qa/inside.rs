@@ -1,10 +1,6 @@
 //! Runs flows where this program is: inside of the sandbox that it was started in.
 
-use std::{
-    ffi::OsString,
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use ralph_core::{config::QaConfig, secret::NamedValue};
 use ralph_engine::{
@@ -152,9 +148,7 @@ pub(super) async fn perform(
     if let Some(file) = &wanted.junit {
         results::copy_junit(root, file)?;
     }
-    output::show(wanted.json, &report, || {
-        report_text(&report, place.telling)
-    })?;
+    output::show(wanted.json, &report, || report_text(&report, place.telling))?;
     Ok(exit_code(&report))
 }
 

@@ -71,7 +71,12 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         Err(FlowFileError::Mistakes(files)) => files.iter().flat_map(errors_of).collect(),
         Err(error) => return Err(CommandError::user(error)),
     };
-    let of = |severity| findings.iter().filter(|one| one.severity == severity).count();
+    let of = |severity| {
+        findings
+            .iter()
+            .filter(|one| one.severity == severity)
+            .count()
+    };
     let report = FlowLintReport {
         errors: of(FindingSeverity::Error),
         warnings: of(FindingSeverity::Warning),

@@ -126,9 +126,8 @@ fn joined(before: Option<QaReport>, report: &QaReport) -> QaReport {
     let Some(mut all) = before else {
         return report.clone();
     };
-    let is_again = |flow: &FlowVerificationResult| {
-        report.flows.iter().any(|again| again.flow == flow.flow)
-    };
+    let is_again =
+        |flow: &FlowVerificationResult| report.flows.iter().any(|again| again.flow == flow.flow);
     all.flows.retain(|flow| !is_again(flow));
     all.flows.extend(report.flows.iter().cloned());
     all.passed = all.flows.iter().all(|flow| flow.passed);
@@ -164,7 +163,6 @@ pub(super) fn copy_junit(root: &Path, to: &Path) -> Result<(), CommandError> {
     let Some(bytes) = plain_file::read_if_there(&from)? else {
         return Ok(());
     };
-    atomic::write(to, &bytes).map_err(|error| {
-        CommandError::user(format!("can't write {}: {error}", to.display()))
-    })
+    atomic::write(to, &bytes)
+        .map_err(|error| CommandError::user(format!("can't write {}: {error}", to.display())))
 }

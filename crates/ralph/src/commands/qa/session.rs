@@ -10,13 +10,13 @@ pub(super) mod host;
 mod owner;
 mod shown;
 
-pub(crate) use self::{
-    owner::{SessionOwner, origin_of},
-    shown::{ShownReply, shown_reply},
-};
 pub(super) use self::{
     caller::SessionCaller,
     shown::{checked_name, print_reply},
+};
+pub(crate) use self::{
+    owner::{SessionOwner, origin_of},
+    shown::{ShownReply, shown_reply},
 };
 
 /// A step failed, or a check did not hold.

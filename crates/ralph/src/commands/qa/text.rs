@@ -52,7 +52,9 @@ fn next_steps(report: &QaReport) -> String {
         compared.is_some_and(|compared| !compared.matches)
     };
     if pages.any(differs) {
-        next.push_str("`ralph qa approve` makes new baselines, if the pages are right as they are now\n");
+        next.push_str(
+            "`ralph qa approve` makes new baselines, if the pages are right as they are now\n",
+        );
     }
     next
 }

@@ -94,8 +94,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         }
     }
     if checks.is_empty() {
-        return Err(CommandError::user("expected at least one check, found none")
-            .hint("`ralph qa verify \"Hello Ada\"`, `ralph qa verify --element role=alert`"));
+        return Err(
+            CommandError::user("expected at least one check, found none")
+                .hint("`ralph qa verify \"Hello Ada\"`, `ralph qa verify --element role=alert`"),
+        );
     }
     perform(verify_step(checks), &args.shown, global)
 }

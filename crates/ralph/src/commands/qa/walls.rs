@@ -95,8 +95,8 @@ fn with_network_for(config: &Config, flows: &[Flow]) -> Config {
     let mut walls = config.clone();
     let lists_hosts =
         !config.qa.hosts.is_empty() || flows.iter().any(|flow| !flow.settings.hosts.is_empty());
-    let is_elsewhere = config.qa.server.command.is_none()
-        || flows.iter().any(|flow| flow.settings.url.is_some());
+    let is_elsewhere =
+        config.qa.server.command.is_none() || flows.iter().any(|flow| flow.settings.url.is_some());
     if walls.verification.network == VerifyNetwork::Auto && (lists_hosts || is_elsewhere) {
         walls.verification.network = VerifyNetwork::Open;
     }
@@ -168,11 +168,7 @@ async fn finish(running: &mut Running, mut stop: StopRequest) -> std::io::Result
 }
 
 /// Passes on what is printed, as it comes and without secrets.
-async fn pass_on(
-    from: Option<impl AsyncRead + Unpin>,
-    redaction: &Redaction,
-    print: fn(&str),
-) {
+async fn pass_on(from: Option<impl AsyncRead + Unpin>, redaction: &Redaction, print: fn(&str)) {
     let Some(mut from) = from else { return };
     let mut stream = RedactedStream::new(redaction.clone());
     let mut buffer = Vec::with_capacity(READ_SIZE);

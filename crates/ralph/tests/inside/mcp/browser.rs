@@ -48,7 +48,12 @@ fn with_browser(project: &Project) -> Client {
 fn the_tools_are_listed_only_where_they_are_asked_for() {
     let project = shop();
     let mut plain = Client::plain(&project);
-    assert!(plain.tool_names().iter().all(|name| !name.starts_with("qa_")));
+    assert!(
+        plain
+            .tool_names()
+            .iter()
+            .all(|name| !name.starts_with("qa_"))
+    );
     let refused = plain.refused_arguments("qa_look", json!({}));
     assert!(refused.contains("qa_look"), "{refused}");
     plain.end().well();
@@ -72,12 +77,24 @@ fn a_page_is_opened_acted_on_and_looked_at_and_ends_with_the_server() {
     client.done("qa_press", json!({"key": "Tab"}));
     client.done("qa_click", json!({"target": "role=button name=Buy"}));
     client.done("qa_wait", json!({"for": "{text: Sold}"}));
-    client.done("qa_verify", json!({"checks": ["Sold", "value: {label: Name, is: Ada}"]}));
+    client.done(
+        "qa_verify",
+        json!({"checks": ["Sold", "value: {label: Name, is: Ada}"]}),
+    );
     let look = client.done("qa_look", json!({}));
     let lines = look["lines"].as_array().unwrap();
-    assert!(lines.iter().any(|line| line.as_str().unwrap().contains("\"Sold\"")), "{look}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.as_str().unwrap().contains("\"Sold\"")),
+        "{look}"
+    );
     let failed = client.failed("qa_click", json!({"target": "role=button name=Bay"}));
-    for part in ["failed: click", "button \"Buy\"", "picture: .ralph/qa/session/failed-1.png"] {
+    for part in [
+        "failed: click",
+        "button \"Buy\"",
+        "picture: .ralph/qa/session/failed-1.png",
+    ] {
         assert!(failed.contains(part), "{part}\n{failed}");
     }
     let shot = client.call("qa_shot", json!({"name": "shop"}));
@@ -101,7 +118,11 @@ fn arguments_that_are_wrong_are_told() {
     let mut client = with_browser(&project);
     for (tool, arguments, says) in [
         ("qa_click", json!({}), "argument `target` is missing"),
-        ("qa_click", json!({"target": "role=buton"}), "did you mean `button`?"),
+        (
+            "qa_click",
+            json!({"target": "role=buton"}),
+            "did you mean `button`?",
+        ),
         ("qa_verify", json!({"checks": ["texts: a"]}), "texts"),
     ] {
         let message = client.refused_arguments(tool, arguments);

@@ -12,12 +12,7 @@ use ralph_qa::session::{
 };
 use tokio::{net::unix::pipe, time::timeout};
 
-use super::{
-    super::settings::QaPlace,
-    OPEN_FIRST,
-    host::READY,
-    shown::clear_pictures,
-};
+use super::{super::settings::QaPlace, OPEN_FIRST, host::READY, shown::clear_pictures};
 use crate::{cli::Global, error::CommandError, inside_run};
 
 /// The longest until a session listens.

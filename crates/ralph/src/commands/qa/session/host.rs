@@ -13,9 +13,7 @@ use ralph_engine::inbox::Inbox;
 use ralph_qa::session::{HoldError, SessionLimits, SessionPlace, serve};
 
 use super::{SessionOwner, caller};
-use crate::{
-    cli::Global, commands::run::listen_for_signals, error::CommandError, output, project,
-};
+use crate::{cli::Global, commands::run::listen_for_signals, error::CommandError, output, project};
 
 /// The line by which it says that calls are answered.
 pub(super) const READY: &str = "ready";

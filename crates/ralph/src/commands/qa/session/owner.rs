@@ -9,9 +9,7 @@ use ralph_engine::{
     sandbox::{Enclosure, SandboxUser},
     verifier::{RUN_QA, RUN_QA_WALLS},
 };
-use ralph_qa::session::{
-    OpenRequest, SessionAnswers, SessionLink, SessionReply, SessionRequest,
-};
+use ralph_qa::session::{OpenRequest, SessionAnswers, SessionLink, SessionReply, SessionRequest};
 
 use super::{
     super::{inside, settings},
@@ -290,7 +288,9 @@ mod tests {
     fn only_this_machine_and_listed_hosts_are_reached() {
         let hosts = ["cdn.example.com", "*.example.org", "other.net:8080"];
         let qa = QaConfig {
-            hosts: hosts.map(|host| HostName::try_from(host.to_owned()).unwrap()).into(),
+            hosts: hosts
+                .map(|host| HostName::try_from(host.to_owned()).unwrap())
+                .into(),
             ..QaConfig::default()
         };
         let table = [

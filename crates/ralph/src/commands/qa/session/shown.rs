@@ -246,9 +246,7 @@ fn folder(root: &Path) -> Result<PathBuf, CommandError> {
 /// Deletes the pictures of the session before.
 pub(super) fn clear_pictures(root: &Path) -> Result<(), CommandError> {
     let folder = results_folder(root).join(FOLDER);
-    let is_folder = folder
-        .symlink_metadata()
-        .is_ok_and(|found| found.is_dir());
+    let is_folder = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
     if is_folder {
         std::fs::remove_dir_all(&folder)?;
     }
