@@ -114,7 +114,7 @@ pub struct Config {
     pub logs: LogsConfig,
     /// Where the journal is kept, and what a team sees of it.
     pub store: StoreConfig,
-    /// How flows run in a browser: `ralph qa`.
+    /// The way flows run in a browser: `ralph qa`.
     pub qa: QaConfig,
 }
 

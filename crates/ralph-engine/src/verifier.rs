@@ -80,7 +80,7 @@ pub struct VerifyContext<'a> {
     pub redaction: &'a Redaction,
     /// The programs that they may use; any, where there is none.
     pub allowed: Option<Allowlist>,
-    /// How commands of ralph's own are started; as any other, where there is none.
+    /// The way commands of ralph's own are started; as any other, where there is none.
     pub own: Option<OwnCommand>,
 }
 

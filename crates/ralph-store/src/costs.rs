@@ -65,7 +65,7 @@ pub trait CostStore: Send {
         loop_id: &LoopId,
     ) -> Result<HashMap<IterationId, Dollars>>;
 
-    /// What this journal holds of a team's budgets, as it was last told; `None` where there is no team.
+    /// The shares that this journal holds of a team's budgets, as it was last told; `None` where there is no team.
     async fn budget_holder(&mut self) -> Result<Option<BudgetHolder>>;
 
     /// Keeps what this journal was granted.

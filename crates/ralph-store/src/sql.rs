@@ -1,6 +1,6 @@
 //! The journal in SQL: the same statements for a SQLite file and for a PostgreSQL server.
 //!
-//! What a statement does is here, once; where it is sent and what is done about a database that is busy or gone is
+//! The work of a statement is here, once; where it is sent and what is done about a database that is busy or gone is
 //! the business of `sqlite` and `server`. Every write is a transaction, and runs again as a whole where a server gave
 //! it up for another one or was lost before it was committed.
 
@@ -72,7 +72,7 @@ macro_rules! transaction {
 }
 pub(crate) use transaction;
 
-/// What is known of the attempts at a transaction.
+/// The attempts at a transaction, as far as they are known.
 #[derive(Default)]
 pub(crate) struct Retrying {
     #[cfg(feature = "postgres")]

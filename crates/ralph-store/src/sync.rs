@@ -49,7 +49,7 @@ use crate::{
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How a data folder is synced.
+/// The way a data folder is synced.
 #[derive(Clone)]
 pub struct SyncOptions {
     pub url: StoreUrl,
@@ -139,21 +139,21 @@ pub struct TakenCommand {
     pub number: i64,
 }
 
-/// What a round did.
+/// The result of a round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyncReport {
     /// Rows that were sent, by table.
     pub rows: BTreeMap<&'static str, u64>,
     pub batches: u64,
-    /// Commands that came down, oldest first: whoever carries them out can be poked.
+    /// Commands that came down, oldest first: the loop that carries them out can be poked.
     pub commands: Vec<TakenCommand>,
     /// Results of commands that went up.
     pub results: u64,
     /// Logs and prompts that were sent.
     pub logs: u64,
-    /// How far the server is behind now.
+    /// The lag of the server now.
     pub lag: SyncLag,
-    /// How far its clock is ahead.
+    /// Milliseconds that its clock is ahead.
     pub server_ahead_ms: i64,
     pub findings: Vec<SyncFinding>,
     /// There is more to send: the next round need not be waited for.
@@ -170,7 +170,7 @@ pub enum Wake {
 
 /// Batches that are sent before commands are looked for again.
 const BATCHES_A_ROUND: u32 = 8;
-/// How often the server may be found somewhere else in one round: another syncer writes.
+/// The times that the server may be found somewhere else in one round: another syncer writes.
 const MOST_MOVES: u32 = 5;
 /// Iterations whose logs are sent in a round.
 const LOGS_A_ROUND: u32 = 20;
@@ -178,7 +178,7 @@ const LOGS_A_ROUND: u32 = 20;
 const POLL: Duration = Duration::from_secs(2);
 /// The same while the server is gone.
 const LONGEST_POLL: Duration = Duration::from_secs(60);
-/// How often it is written down that all is well, where nothing else is.
+/// The time after which it is written down again that all is well, where nothing else is.
 const TELL_OK_MS: i64 = 30_000;
 
 /// Syncs one data folder.
@@ -517,7 +517,7 @@ async fn pass(place: &'static str) {
     std::future::ready(()).await;
 }
 
-/// What became of the next batch.
+/// The fate of the next batch.
 enum Next {
     Sent(Cursor),
     Nothing,

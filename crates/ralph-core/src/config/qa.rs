@@ -22,7 +22,7 @@ pub const BROWSER_PROGRAMS: [&str; 9] = [
 ];
 
 section! {
-    /// How flows run in a browser: `ralph qa`.
+    /// The way flows run in a browser: `ralph qa`.
     pub struct QaConfig {
         /// The folder of the flows.
         #[schemars(length(min = 1))]
@@ -50,10 +50,10 @@ section! {
 section! {
     /// The application under test: started before the flows, ended after them.
     pub struct QaServer {
-        /// What starts it: a list of words, or a line for the shell. `$PORT` is its port, here and in its
+        /// The command that starts it: a list of words, or a line for the shell. `$PORT` is its port, here and in its
         /// environment. None where it runs by itself, at `qa.url`.
         pub command: Option<VerifyCommand> = None,
-        /// How it is known to be ready: its `port` accepts connections, a path or an address answers with a status
+        /// The sign that it is ready: its `port` accepts connections, a path or an address answers with a status
         /// below 500, or its output has a line that holds this text.
         pub ready: ServerReady = ServerReady::Port,
         /// The longest time until it is ready.

@@ -20,7 +20,7 @@ section! {
         /// The name of the tenant whose journal it is.
         #[schemars(length(min = 1))]
         pub tenant: Option<String> = None,
-        /// What is sent to the server in `sync`.
+        /// The parts that are sent to the server in `sync`.
         pub include: Vec<SyncPart> = SyncPart::USUAL.to_vec(),
     }
 }

@@ -11,7 +11,7 @@ use ralph_core::{secret::Redaction, verify::VerifyReport};
 use super::logs::LOGS;
 use crate::{dot_ralph::FLOW_RESULTS as RESULTS, plain_file};
 
-/// What is kept of the results of one iteration.
+/// The results of one iteration, as far as they are kept.
 const MOST_FILES: usize = 1_000;
 const MOST_BYTES: u64 = 200 * 1024 * 1024;
 /// Folders in folders that are looked at.

@@ -1,4 +1,4 @@
-//! What a machine may spend of a team's budgets: asked for at the server while that can be reached, and never more
+//! The part that a machine may spend of a team's budgets: asked for at the server while that can be reached, and never more
 //! than it was granted.
 //!
 //! Decides how much to ask for. What follows from what is left is decided in the core, as for any budget.
@@ -24,7 +24,7 @@ use crate::store::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamShare {
     pub kept: KeptShare,
-    /// What is not granted to any machine.
+    /// The rest that is not granted to any machine.
     pub rest: Dollars,
 }
 
@@ -46,16 +46,16 @@ pub struct TeamBudgets {
     server: Box<dyn BudgetServer>,
 }
 
-/// What the budgets of a team come to.
+/// The spendings of a team's budgets, as they are judged and as they are told.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TeamSpendings {
-    /// What this machine may still spend decides.
+    /// Decide, by what this machine may still spend.
     pub(crate) own: Vec<Spending>,
-    /// What the team has spent is told.
+    /// Tell what the team has spent.
     pub(crate) told: Vec<Spending>,
 }
 
-/// The part of a budget that is asked for at once, so that most iterations ask nobody: one in ten.
+/// The part of a budget that is asked for at once, so that most iterations ask no server: one in ten.
 const PART: u64 = 10;
 /// Iterations that are asked for at once.
 const AHEAD: u64 = 3;
@@ -152,7 +152,7 @@ impl TeamBudgets {
     }
 }
 
-/// What to ask for, in this order until something is granted; nothing where enough is granted already.
+/// The amounts to ask for, in this order until something is granted; nothing where enough is granted already.
 fn wanted(share: &TeamShare, spent: Dollars, need: Option<Dollars>) -> Vec<Dollars> {
     let held = share.kept.granted;
     let all = share.rest;
@@ -177,7 +177,7 @@ fn wanted(share: &TeamShare, spent: Dollars, need: Option<Dollars>) -> Vec<Dolla
     amounts
 }
 
-/// What a machine can go on with for a while.
+/// An amount that a machine can go on with for a while.
 fn comfortable(share: &TeamShare, need: Dollars) -> Dollars {
     let ahead = Dollars::from_millionths(need.millionths().saturating_mul(AHEAD));
     ahead.max(part(share.kept.cap))
@@ -196,7 +196,7 @@ fn budget(per: Per, usd: Dollars) -> Budget {
     }
 }
 
-/// What all loops of this journal have spent in the period.
+/// The sum that all loops of this journal have spent in the period.
 async fn spent(
     journal: &mut dyn Journal,
     repository: &RepositoryId,

@@ -12,7 +12,7 @@ pub const RUN_QA_JOINS: &str = "RALPH_RUN_QA_JOINS";
 /// Tells a command inside a run that a sandbox is around it.
 pub const RUN_QA_WALLS: &str = "RALPH_RUN_QA_WALLS";
 
-/// How commands of ralph's own are started.
+/// The way commands of ralph's own are started.
 #[derive(Debug, Clone)]
 pub struct OwnCommand {
     program: PathBuf,

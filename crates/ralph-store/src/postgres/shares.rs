@@ -1,4 +1,4 @@
-//! What machines may spend of a team's budgets: handed out by the server in one conditional statement each, so that
+//! The shares that machines may spend of a team's budgets: handed out by the server in one conditional statement each, so that
 //! all of them together never get more than there is.
 //!
 //! A machine spends what it was granted and no more, with the server or without it. Knows sums alone: what has been
@@ -24,7 +24,7 @@ pub struct TeamBudget {
 }
 
 impl TeamBudget {
-    /// What could still be handed out.
+    /// The amount that could still be handed out.
     pub fn rest(&self) -> Dollars {
         self.cap.without(self.taken)
     }
@@ -85,7 +85,7 @@ pub async fn reserve_share(
         .execute(tx.db())
         .await;
     tx.fail(WHAT, made)?;
-    // Whoever reserves at the same time waits for this row, and is judged by what is left then.
+    // Another one that reserves at the same time waits for this row, and is judged by what is left then.
     let reserve = "WITH reserved AS (
           UPDATE ralph.budget_period p SET taken = p.taken + $4
           FROM ralph.budget b

@@ -229,7 +229,7 @@ impl StoreUrl {
         self
     }
 
-    /// Whether it is on this machine.
+    /// True if it is on this machine.
     pub fn is_local(&self) -> bool {
         match &self.place {
             Place::Socket(_) => true,

@@ -11,7 +11,7 @@ use super::statement::{Statement, sql};
 use crate::RepositoryId;
 use ralph_core::id::{CommandId, LoopId, QuestionId};
 
-/// Who did something.
+/// The one that did something.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Actor<'a> {
     Person(&'a str),
@@ -32,7 +32,7 @@ impl Actor<'_> {
     }
 }
 
-/// What was done, and to what.
+/// A deed, and what it was done to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deed<'a> {
     pub(super) actor: Actor<'a>,

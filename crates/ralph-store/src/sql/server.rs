@@ -92,7 +92,7 @@ impl std::fmt::Debug for JournalServer {
 pub(crate) struct ServerDatabase {
     url: StoreUrl,
     peer: Peer,
-    /// What begins each transaction.
+    /// The statements that begin each transaction.
     settings: String,
     patience: Duration,
     notice: Notice,
@@ -262,7 +262,7 @@ impl ServerDatabase {
     }
 }
 
-/// What became of a transaction.
+/// The fate of a transaction.
 enum Status {
     Committed,
     InProgress,

@@ -11,7 +11,7 @@ pub(super) struct Cursor {
     pub(super) hash: String,
 }
 
-/// What is known here, as far as it is about a cursor of the server's.
+/// The state here, as far as it is about a cursor of the server's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct LocalState {
     /// The last batch that the server is known to have.
@@ -22,7 +22,7 @@ pub(super) struct LocalState {
     pub(super) pruned_to: i64,
 }
 
-/// What follows.
+/// The consequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The server is where it was left.
@@ -125,7 +125,7 @@ impl fmt::Display for SyncFinding {
 /// The difference of clocks from which on it is said.
 const TELLING_SKEW_MS: i64 = 5 * 60 * 1_000;
 
-/// What is to be said of the difference of two clocks.
+/// Says what is to be said of the difference of two clocks.
 pub(super) fn judge_skew(server_ahead_ms: i64) -> Option<SyncFinding> {
     (server_ahead_ms.abs() >= TELLING_SKEW_MS)
         .then_some(SyncFinding::ClocksDiffer { server_ahead_ms })

@@ -44,7 +44,7 @@ pub(super) struct Local {
     db: SqliteConnection,
 }
 
-/// What the journal says of its sync.
+/// The journal's own record of its sync.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SyncState {
     pub(super) origin: String,
@@ -64,7 +64,7 @@ pub(super) struct IncomingCommand {
     pub(super) body: String,
 }
 
-/// What became of a command that came down.
+/// The fate of a command that came down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kept {
     /// It is in the queue under this number.
@@ -74,7 +74,7 @@ pub(super) enum Kept {
     NoRepository,
 }
 
-/// What a machine may spend of a budget of its team.
+/// The share that a machine may spend of a budget of its team.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IncomingShare {
     pub(super) per: String,
@@ -218,7 +218,7 @@ impl Local {
         })
     }
 
-    /// What is known here of a cursor of the server's.
+    /// Tells what is known here of a cursor of the server's.
     pub(super) async fn known(
         &mut self,
         state: &SyncState,
@@ -552,25 +552,25 @@ pub struct WaitingLog {
     pub worktree: String,
 }
 
-/// What would be sent: nothing was.
+/// The rows that would be sent: nothing was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyncPreview {
-    /// How many rows, by table.
+    /// The number of rows, by table.
     pub rows: BTreeMap<&'static str, u64>,
     /// Some of them, with their table, as the JSON that would be sent.
     pub samples: Vec<(&'static str, String)>,
 }
 
-/// How far the server is behind.
+/// The lag of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SyncLag {
     /// Changes that the server does not have.
     pub changes: u64,
-    /// How long the oldest of them waits.
+    /// Seconds that the oldest of them has waited.
     pub seconds: u64,
 }
 
-/// How sync stands, by what is known here.
+/// The standing of sync, by what is known here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncStatus {
     /// The name of this journal on the server.

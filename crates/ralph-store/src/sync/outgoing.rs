@@ -27,7 +27,7 @@ pub(super) enum Cell {
     Text(String),
 }
 
-/// What leaves the machine, and through what.
+/// The choice of what leaves the machine, and the filter that it passes.
 #[derive(Clone)]
 pub(super) struct Outgoing {
     pub(super) include: BTreeSet<Include>,
@@ -186,7 +186,7 @@ pub(super) struct TableRows {
     pub(super) count: usize,
 }
 
-/// What is written to the server in one transaction.
+/// The rows that are written to the server in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Batch {
     /// Where the server has to stand for it.

@@ -41,13 +41,13 @@ pub(super) struct Server {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) cursor: Option<Cursor>,
-    /// How far its clock is ahead of ours.
+    /// Milliseconds that its clock is ahead of ours.
     pub(super) ahead_ms: i64,
     pub(super) commands: Vec<IncomingCommand>,
     pub(super) shares: Vec<IncomingShare>,
 }
 
-/// What became of a batch.
+/// The fate of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
     Committed,
@@ -65,7 +65,7 @@ struct Answer {
     shares: Vec<(String, String, i64, i64)>,
 }
 
-/// What is asked or done, as completes "the store can't …".
+/// The purpose of a statement, as completes "the store can't …".
 const STANDING: &str = "say where sync stands";
 const TAKE: &str = "take a batch of changes";
 const TAKE_LOGS: &str = "take logs";

@@ -5,10 +5,10 @@
 
 use std::{collections::BTreeSet, fmt};
 
-/// What leaves the machine beyond the bare list of repositories, loops and iterations, which always does.
+/// The groups that leave the machine beyond the bare list of repositories, loops and iterations, which always does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Include {
-    /// What was worked on, and what came of it: records, steps, tasks, events.
+    /// The work and what came of it: records, steps, tasks, events.
     Records,
     Costs,
     Checkpoints,
@@ -55,7 +55,7 @@ impl fmt::Display for Include {
     }
 }
 
-/// What may happen to the rows of a table once they are there.
+/// The changes that rows of a table may see once they are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowChange {
     /// Nothing.
@@ -64,7 +64,7 @@ pub(super) enum RowChange {
     Deleted,
 }
 
-/// How the value of a column is treated on its way.
+/// The treatment of a column's value on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnKind {
     Integer,
@@ -77,7 +77,7 @@ pub(super) enum ColumnKind {
     Named,
 }
 
-/// What stands in the place of a value whose group does not leave the machine.
+/// The value that stands in the place of one whose group does not leave the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blank {
     Null,

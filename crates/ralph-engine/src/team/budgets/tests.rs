@@ -98,7 +98,7 @@ async fn journal(folder: &Path, spent: u64) -> (Box<dyn Journal>, RepositoryId) 
     (journal, id)
 }
 
-/// What the first sync writes down.
+/// Writes down what the first sync does.
 fn enable(folder: &Path) {
     let done = std::process::Command::new("sqlite3")
         .arg(folder.join("ralph.db"))

@@ -373,7 +373,7 @@ pub(super) async fn run(db: &mut SqliteConnection, sql: &str) {
     tx.commit().await.unwrap();
 }
 
-/// What a table holds: rows as JSON arrays of the columns that are synced, in the order of their texts.
+/// The content of tables: rows as JSON arrays of the columns that are synced, in the order of their texts.
 type Content = BTreeMap<&'static str, Vec<String>>;
 
 /// The rows of a journal, by statements of this test's own.
@@ -484,7 +484,7 @@ pub(super) async fn assert_chain(store: &Store, origin: &str, what: &str) {
     assert_eq!(cursor, expected, "{what}");
 }
 
-/// What is only added to: the table, what its rows are a part of, and their place in that.
+/// The tables that are only added to: the table, what its rows are a part of, and their place in that.
 const ADDED_TO: [(&str, &str, &str); 4] = [
     ("step", "iteration_id", "seq"),
     ("checkpoint", "loop_id", "n"),

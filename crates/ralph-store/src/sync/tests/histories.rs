@@ -63,7 +63,7 @@ async fn whatever_ends_a_round_nothing_is_lost_nothing_is_there_twice_and_order_
     }
 }
 
-/// What happened in all histories.
+/// The events of all histories.
 #[derive(Debug, Default)]
 struct Tally {
     ended: u64,

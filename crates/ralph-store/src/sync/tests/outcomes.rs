@@ -1,4 +1,4 @@
-//! What a person may meet: copies, backups, clocks, servers that are gone, other, full or newer. Each has one outcome.
+//! The cases that a person may meet: copies, backups, clocks, servers that are gone, other, full or newer. Each has one outcome.
 
 use std::{
     os::unix::{fs::MetadataExt as _, process::CommandExt as _},
@@ -261,7 +261,7 @@ async fn a_store_that_can_not_be_used_is_named_and_everything_waits_for_it() {
     store.run("GRANT INSERT ON ralph.step TO ralph_app").await;
 
     let wrong = SyncOptions {
-        tenant: "nobody".into(),
+        tenant: "unknown".into(),
         ..options(store.url())
     };
     let mut syncer = Syncer::open(machine.path(), wrong).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a round sends and takes, with nothing going wrong.
+//! The rows that a round sends and takes, with nothing going wrong.
 
 use std::{
     borrow::Cow,
@@ -526,7 +526,7 @@ async fn nothing_of_the_journal_is_locked_while_the_server_is_waited_for() {
                 .fetch_one(&mut db)
                 .await
                 .unwrap();
-            assert_eq!(busy, 0, "somebody still reads");
+            assert_eq!(busy, 0, "the file is still read");
         };
         tokio::select! {
             done = &mut round => panic!("it was over: {done:?}"),
@@ -561,7 +561,7 @@ async fn through_a_pooler_everything_works_but_hearing() {
     assert_eq!(
         store.number(listening).await,
         0,
-        "nobody else's session listens"
+        "no other session listens"
     );
 }
 

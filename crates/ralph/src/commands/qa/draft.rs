@@ -62,7 +62,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Who writes it: claude, pi or another of `ralph agent list`, script:FILE, command:PROGRAM
+    /// The agent that writes it: claude, pi or another of `ralph agent list`, script:FILE, command:PROGRAM
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     }
 }
 
-/// What came of asking.
+/// The result of asking.
 enum Asked {
     Answered(CheckedDraft),
     Not(ExitCode),
@@ -218,7 +218,7 @@ fn checked(
     }
 }
 
-/// What a person decides: commands that flows run, and what their pages may reach.
+/// The choices of a person: commands that flows run, and what their pages may reach.
 fn left_to_people(flow: &Flow) -> Vec<String> {
     let settings = &flow.settings;
     let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! What a draft is about: a page of the application, as it is now, or a task.
+//! The subject of a draft: a page of the application, as it is now, or a task.
 
 use ralph_core::{
     config::{Config, PageUrl},
