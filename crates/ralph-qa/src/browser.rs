@@ -49,14 +49,14 @@ use crate::{
 
 /// The longest that a browser may take until it can be talked to.
 const START: Duration = Duration::from_secs(60);
-/// What is kept of its output, and how much of that is shown.
+/// The end of its output that is kept, and the lines of it that are shown.
 const PRINTED_BYTES: usize = 16 * 1024;
 const PRINTED_LINES: usize = 12;
 /// The words before the address that it listens on.
 const LISTENING: &str = "DevTools listening on ";
 
-/// What a browser is started with, besides its profile. Nothing of it may ask for something of the network by itself,
-/// slow down pages that no one looks at, or make pictures depend on the machine.
+/// The arguments that a browser is started with, besides its profile. Nothing of it may ask for something of the network
+/// by itself, slow down pages that no one looks at, or make pictures depend on the machine.
 const FLAGS: [&str; 38] = [
     "--headless=new",
     "--remote-debugging-port=0",

@@ -1,4 +1,4 @@
-//! What is set for all flows: the `qa` section of the configuration, made ready for use.
+//! The settings of all flows: the `qa` section of the configuration, made ready for use.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What was found: the shapes of `report.json`, which are a contract (docs/json.md).
+//! The findings: the shapes of `report.json`, which are a contract (docs/json.md).
 
 use serde::{Deserialize, Serialize};
 
@@ -68,15 +68,15 @@ pub enum StepOutcome {
 #[serde(rename_all = "camelCase")]
 pub struct StepFailure {
     pub kind: FailureKind,
-    /// What was looked for or expected, in a sentence.
+    /// Tells what was looked for or expected, in a sentence.
     pub expected: String,
-    /// What was there instead.
+    /// Tells what was there instead.
     pub actual: String,
     /// Things on the page that are nearest to what was looked for.
     pub nearest: Vec<String>,
 }
 
-/// What kind of fault a failure is a sign of.
+/// The kind of fault that a failure is a sign of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {

@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::config::{ServerCommand, ServerReady, ServerSettings};
 
-/// What is kept of its output, and how much of that is shown.
+/// The end of its output that is kept, and the lines of it that are shown.
 const LOG_BYTES: usize = 64 * 1024;
 const LOG_LINES: usize = 40;
 /// Between two looks at a port.
@@ -43,7 +43,7 @@ pub struct ProgramPlace {
     pub walls: Walls,
 }
 
-/// What is around all programs of a place.
+/// The surroundings of all programs of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walls {
     /// A sandbox of ralph's. The browser makes none of its own then.

@@ -1,7 +1,7 @@
 //! A browser that is kept between calls: an agent or a person opens a page, acts on it call by call, and looks at it.
 //!
 //! One process has the browser and the application under test ([`work`]). It is asked on its standard input, and ends
-//! with it: whoever holds that end ([`SessionLink`]) holds its life. Calls of other processes come over a socket
+//! with it: the process that holds that end ([`SessionLink`]) holds its life. Calls of other processes come over a socket
 //! ([`SessionSocket`]). What is asked are the steps of flows, and what is found is data.
 
 mod link;

@@ -38,7 +38,7 @@ struct Spot {
     y: f64,
 }
 
-/// What an element has to be ready for.
+/// The action that an element has to be ready for.
 #[derive(Debug, Clone, Copy)]
 enum Wanted {
     Click,

@@ -9,7 +9,7 @@ use crate::{
     result::{FailureKind, StepFailure},
 };
 
-/// What is kept of its output, and how much of that is shown.
+/// The end of its output that is kept, and the lines of it that are shown.
 const OUTPUT_BYTES: usize = 16 * 1024;
 const OUTPUT_LINES: usize = 20;
 

@@ -60,7 +60,7 @@ impl Gate {
         })
     }
 
-    /// What a browser is told as its proxy.
+    /// The proxy that a browser is told of.
     pub(super) fn proxy(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -267,7 +267,7 @@ impl FlowPage {
     }
 
     /// Calls a function of the page library with what is left of the time. A document that goes away meanwhile is
-    /// followed by its successor, which is asked anew.
+    /// followed by its successor, which is asked again.
     pub(super) async fn ask(
         &self,
         function: &str,

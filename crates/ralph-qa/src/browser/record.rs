@@ -1,4 +1,4 @@
-//! What is known of a page from its events: where it is, how far it is loaded, what it printed and asked for.
+//! The state of a page by its events: where it is, how far it is loaded, what it printed and asked for.
 //!
 //! Events are read leniently: a field that is missing or new changes nothing else.
 
@@ -65,7 +65,7 @@ struct Known {
 struct Requests {
     hosts: AllowedHosts,
     all: VecDeque<Request>,
-    /// How many were dropped from the front.
+    /// The number that were dropped from the front.
     dropped: usize,
     by_id: HashMap<String, usize>,
     open: HashSet<String>,

@@ -57,7 +57,7 @@ pub(super) enum WireError {
     },
 }
 
-/// What is told of the events of a session.
+/// Takes the events of a session.
 pub(super) trait EventSink {
     fn take(&self, session: &Session, event: &str, params: &Value);
     /// The connection is gone.

@@ -1,4 +1,4 @@
-//! The folder of the results: made anew for each run, and never one that holds something else.
+//! The folder of the results: made again for each run, and never one that holds something else.
 
 use std::{
     fs, io,

@@ -20,7 +20,7 @@ use super::{MOST_REPLY_BYTES, SessionReply, SessionRequest};
 
 /// The time that it has to end its browser and its application once its input is closed.
 const GRACE: Duration = Duration::from_secs(10);
-/// What is kept of its errors.
+/// The bytes of its errors that are kept.
 const PRINTED_BYTES: usize = 16 * 1024;
 
 /// A session's process, from outside. Dropping it kills the process and all that it started.

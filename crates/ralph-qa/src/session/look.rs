@@ -1,4 +1,4 @@
-//! What is new on a page since the last look, and how much of a page is shown.
+//! The parts of a page that are new since the last look, and how much of a page is shown.
 
 use ralph_core::sanitize::one_line;
 

@@ -1,4 +1,4 @@
-//! Requests performed in a browser: one page, opened anew where another application is asked for.
+//! Requests performed in a browser: one page, opened again where another application is asked for.
 
 use std::time::Duration;
 
