@@ -558,11 +558,7 @@ async fn through_a_pooler_everything_works_but_hearing() {
     assert_eq!(wake, Wake::Time, "it is found by the next round");
     assert_eq!(syncer.round().await.unwrap().commands.len(), 1);
     let listening = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'";
-    assert_eq!(
-        store.number(listening).await,
-        0,
-        "no other session listens"
-    );
+    assert_eq!(store.number(listening).await, 0, "no other session listens");
 }
 
 #[tokio::test]
