@@ -16,6 +16,7 @@ mod pictures;
 mod profile;
 mod record;
 mod script;
+mod tabs;
 mod targets;
 mod wire;
 
@@ -37,6 +38,7 @@ use self::{
     gate::upstream_of,
     hosts::HostPort,
     profile::Profile,
+    tabs::TabWatch,
     wire::{Wire, WireError, WireEvent},
 };
 pub(crate) use self::{failure::failure, navigate::is_relative};
@@ -57,7 +59,7 @@ const LISTENING: &str = "DevTools listening on ";
 
 /// The arguments that a browser is started with, besides its profile. Nothing of it may ask for something of the network
 /// by itself, slow down pages that no one looks at, or make pictures depend on the machine.
-const FLAGS: [&str; 38] = [
+const FLAGS: [&str; 39] = [
     "--headless=new",
     "--remote-debugging-port=0",
     "--remote-debugging-address=127.0.0.1",
@@ -96,6 +98,8 @@ const FLAGS: [&str; 38] = [
     "--mute-audio",
     "--password-store=basic",
     "--use-mock-keychain",
+    // The name that the flag above has today.
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 ];
 /// Parts of the browser that are turned off: those that ask the network, and those that wait for a person.
 const FEATURES_OFF: &str = "--disable-features=IsolateOrigins,site-per-process,Translate,MediaRouter,\
@@ -151,6 +155,7 @@ pub struct QaBrowser {
     /// As it calls itself to servers, without the word that tells that no one looks at it.
     user_agent: String,
     log: Rc<BrowserOutput>,
+    tabs: Rc<TabWatch>,
 }
 
 /// The output of a browser.
@@ -306,6 +311,7 @@ async fn greet(
         upstream: upstream_of(&place.env),
         user_agent: user_agent.replace("HeadlessChrome", "Chrome"),
         log: Rc::clone(log),
+        tabs: TabWatch::begin(wire),
     })
 }
 

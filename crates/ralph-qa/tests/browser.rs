@@ -1,18 +1,31 @@
 //! A real browser against small sites of the tests' own.
 
-#![allow(clippy::unwrap_used, reason = "a test may")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may")]
 
 #[path = "browser/acts.rs"]
 mod acts;
+#[path = "browser/asked.rs"]
+mod asked;
+#[path = "browser/faults.rs"]
+mod faults;
+#[path = "browser/killed.rs"]
+mod killed;
+#[path = "browser/reach.rs"]
+mod reach;
+#[path = "browser/roads.rs"]
+mod roads;
 #[path = "browser/site.rs"]
 mod site;
+#[path = "browser/worlds.rs"]
+mod worlds;
 
 use std::{path::PathBuf, time::Duration};
 
 use ralph_engine::process::Containment;
 use ralph_qa::{
     browser::{FlowPage, PageSettings, QaBrowser, find_browser, with_browser},
-    flow::{FlowStepAction, LoadState, Target, TargetKind},
+    flow::{Check, FlowStepAction, LoadState, Target, TargetKind},
+    result::StepFailure,
     server::{ProgramPlace, Walls},
 };
 
@@ -85,4 +98,29 @@ fn label(text: &str) -> Target {
 
 fn css(selector: &str) -> Target {
     target(TargetKind::Css(selector.to_owned()))
+}
+
+fn verify(check: Check) -> FlowStepAction {
+    FlowStepAction::Verify(vec![check])
+}
+
+/// Performs an action that must succeed, and returns what is told of it.
+async fn act(page: &FlowPage, action: FlowStepAction) -> Vec<String> {
+    let done = page.perform(&action, STEP).await;
+    done.unwrap_or_else(|failure| panic!("{action:?}: {failure:?}"))
+        .notes
+}
+
+/// Performs an action that must fail soon.
+async fn fails(page: &FlowPage, action: FlowStepAction) -> StepFailure {
+    let limit = Duration::from_millis(1500);
+    page.perform(&action, limit)
+        .await
+        .map(|_| panic!("{action:?} succeeded"))
+        .unwrap_err()
+}
+
+/// Waits for a text, which scripts of these sites write.
+async fn sees(page: &FlowPage, text: &str) {
+    act(page, verify(Check::Text(text.to_owned()))).await;
 }

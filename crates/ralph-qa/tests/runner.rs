@@ -1,6 +1,6 @@
 //! Whole flows: server, browser, steps, results.
 
-#![allow(clippy::unwrap_used, reason = "a test may")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may")]
 
 #[path = "runner/bench.rs"]
 mod bench;

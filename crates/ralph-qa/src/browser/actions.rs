@@ -417,15 +417,15 @@ impl FlowPage {
     /// the one that is being left.
     async fn until_arrived(&self, deadline: Instant) -> Result<(), StepFailure> {
         // What the act has set off in the page's own tasks is begun when this is answered.
-        if !self.record.is_leaving() {
+        if !self.record.is_on_its_way() {
             self.flush(deadline).await?;
         }
-        if !self.record.is_leaving() {
+        if !self.record.is_on_its_way() {
             return Ok(());
         }
         let deadline = deadline.min(Instant::now() + CAUSED);
         let has_arrived = self.record.until(deadline, |record| {
-            !record.is_leaving() && record.has_reached(LoadState::Dom)
+            !record.is_on_its_way() && record.has_reached(LoadState::Dom)
         });
         has_arrived.await;
         if self.record.is_over() {
@@ -446,7 +446,7 @@ impl FlowPage {
             json!({"expression": turn, "uniqueContextId": world, "awaitPromise": true}),
         );
         let leaving = self.record.until(deadline, |record| {
-            record.is_over() || record.is_leaving() || record.world().as_ref() != Some(&world)
+            record.is_over() || record.is_on_its_way() || record.world().as_ref() != Some(&world)
         });
         tokio::select! {
             biased;

@@ -10,7 +10,7 @@ use super::{
     failure::{failure, text_of, texts},
     hosts::HostPort,
     page::FlowPage,
-    record::FailedRequest,
+    record::RecordedRequest,
     targets::check_json,
 };
 use crate::{
@@ -99,7 +99,7 @@ impl FlowPage {
         })
     }
 
-    fn refused_of_kind(&self, kind: &str) -> Option<FailedRequest> {
+    fn refused_of_kind(&self, kind: &str) -> Option<RecordedRequest> {
         let failed = self.record.failed_requests();
         failed
             .into_iter()
@@ -232,7 +232,7 @@ impl FlowPage {
                 .iter()
                 .any(|text| url.contains(text.as_str()) || url_matches(text, url))
         });
-        let failed: Vec<FailedRequest> = failed.collect();
+        let failed: Vec<RecordedRequest> = failed.collect();
         let is_refused = failed.iter().any(|failed| failed.is_refused);
         let shown = failed
             .iter()
@@ -357,7 +357,13 @@ pub(super) fn url_matches(pattern: &str, url: &str) -> bool {
             || fits(pattern, whole)
             || fits(pattern, whole.trim_end_matches('/'));
     }
-    let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let Some((_, after_scheme)) = url
+        .split_once("://")
+        .filter(|(scheme, _)| scheme.starts_with("http"))
+    else {
+        // A page of the browser's own, such as that of an error.
+        return fits(pattern, url);
+    };
     let path = after_scheme.find('/').map_or("/", |at| &after_scheme[at..]);
     let without_place = path.split('#').next().unwrap_or_default();
     let without_query = without_place.split('?').next().unwrap_or_default();
@@ -410,6 +416,8 @@ mod tests {
         for pattern in ["/a", "/a/b?c", "b", "http://localhost:3000/a/b", "/a/*/c"] {
             assert!(!url_matches(pattern, url), "{pattern}");
         }
+        assert!(!url_matches("/", "chrome-error://chromewebdata/"));
+        assert!(url_matches("about:blank", "about:blank"));
         assert!(url_matches("/", "http://localhost:3000"));
         assert!(url_matches(
             "http://localhost:3000",

@@ -1,13 +1,20 @@
 //! Going to an address, and knowing when it is there.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{failure::failure, hosts::HostPort, page::FlowPage};
+use super::{failure::failure, hosts::HostPort, page::FlowPage, record::PageRecord};
 use crate::{
     flow::LoadState,
     result::{FailureKind, StepFailure},
 };
+
+/// The longest that the status of a document is waited for that is there already.
+const STATUS: Duration = Duration::from_millis(300);
+/// The longest that a crash is waited for where one is likely.
+const CRASH: Duration = Duration::from_secs(3);
 
 impl FlowPage {
     pub(super) async fn navigate(
@@ -32,41 +39,32 @@ impl FlowPage {
         self.record.begin_leaving();
         let navigated = self.session.begin("Page.navigate", json!({"url": address}));
         let navigated = self.within(deadline, navigated).await;
-        self.record.end_leaving();
         let navigated = navigated.map_err(|error| match error.kind {
             FailureKind::NotActionable => {
                 self.session.send("Page.stopLoading", json!({}));
+                self.record.end_leaving();
                 let actual = "no answer came in time".to_owned();
                 failure(FailureKind::Navigation, loads(), actual)
             }
             _ => error,
         })?;
         if let Some(error) = navigated["errorText"].as_str() {
+            self.record.end_leaving();
+            if address.starts_with("chrome:") {
+                // Some of these addresses end the page's process, which is told only then.
+                let soon = deadline.min(Instant::now() + CRASH);
+                self.record.until(soon, PageRecord::is_over).await;
+            }
+            // A page that crashes over it is told of only now.
+            self.ask("boxes", &json!({"targets": []}), deadline).await?;
             return Err(self.unreached(&address, error));
         }
-        // Within the same document there is nothing to load.
-        if let Some(document) = navigated["loaderId"].as_str() {
-            let has_arrived = self.record.until(deadline, |record| {
-                let is_past = record.document() != document && !record.is_leaving();
-                let is_there = record.document() == document || is_past;
-                let wanted = match until {
-                    LoadState::Dom => LoadState::Dom,
-                    LoadState::Load | LoadState::Idle => LoadState::Load,
-                };
-                is_there && record.has_reached(wanted)
-            });
-            let has_arrived = has_arrived.await;
-            if self.record.is_over() {
-                return Err(self.no_answer());
-            }
-            self.note_status();
-            if !has_arrived {
-                let open = self.record.open_requests();
-                let actual = match open.as_slice() {
-                    [] => "it did not in time".to_owned(),
-                    open => format!("it did not in time; not answered yet: {}", open.join(", ")),
-                };
-                return Err(failure(FailureKind::Navigation, loads(), actual));
+        match navigated["loaderId"].as_str() {
+            // Within the same document there is nothing to load.
+            None => self.record.end_leaving(),
+            Some(document) => {
+                self.until_loaded(&address, document, until, deadline)
+                    .await?
             }
         }
         if until == LoadState::Idle {
@@ -82,8 +80,54 @@ impl FlowPage {
         }
     }
 
+    /// Waits for a document, or for the one that it has been replaced by meanwhile.
+    async fn until_loaded(
+        &self,
+        address: &str,
+        document: &str,
+        until: LoadState,
+        deadline: Instant,
+    ) -> Result<(), StepFailure> {
+        let wanted = match until {
+            LoadState::Dom => LoadState::Dom,
+            LoadState::Load | LoadState::Idle => LoadState::Load,
+        };
+        // The browser tells that it has gone there before the page tells that it begins.
+        let has_arrived = self.record.until(deadline, |record| {
+            record.has_seen(document) && !record.is_leaving() && record.has_reached(wanted)
+        });
+        let has_arrived = has_arrived.await;
+        if self.record.is_over() {
+            return Err(self.no_answer());
+        }
+        self.note_status(deadline).await;
+        if has_arrived {
+            return Ok(());
+        }
+        let open = self.record.open_requests();
+        let actual = match open.as_slice() {
+            [] => "it did not in time".to_owned(),
+            open => format!("it did not in time; not answered yet: {}", open.join(", ")),
+        };
+        Err(failure(
+            FailureKind::Navigation,
+            format!("{address} loads"),
+            actual,
+        ))
+    }
+
     /// Tells of an answer that is an error: the page may be meant to be one.
-    fn note_status(&self) {
+    async fn note_status(&self, deadline: Instant) {
+        // Events of the network and of the page come each in their own order.
+        let soon = deadline.min(Instant::now() + STATUS);
+        let is_known = |record: &PageRecord| {
+            let is_of_server = HostPort::of_url(&record.url()).is_some();
+            !is_of_server
+                || record
+                    .document_request()
+                    .is_some_and(|document| document.is_over())
+        };
+        self.record.until(soon, is_known).await;
         let Some(document) = self.record.document_request() else {
             return;
         };
@@ -94,16 +138,21 @@ impl FlowPage {
     }
 
     fn unreached(&self, address: &str, error: &str) -> StepFailure {
-        let is_proxy = error.contains("TUNNEL_CONNECTION_FAILED") || error.contains("PROXY");
-        let refused = self
-            .record
-            .failed_requests()
-            .into_iter()
+        let requests = self.record.failed_requests();
+        let document = requests
+            .iter()
             .rev()
-            .find(|failed| failed.is_refused);
-        let refused = refused.and_then(|failed| HostPort::of_url(&failed.request.url));
-        if let (true, Some(at)) = (is_proxy, refused) {
+            .find(|failed| failed.request.kind == "document");
+        if let Some(document) = document
+            && document.is_refused
+            && let Some(at) = HostPort::of_url(&document.request.url)
+        {
             return unlisted(address, &at);
+        }
+        let status = document.and_then(|document| document.request.status);
+        if let (Some(status), "net::ERR_HTTP_RESPONSE_CODE_FAILURE") = (status, error) {
+            let actual = format!("it answers {status}, with an empty page");
+            return failure(FailureKind::Navigation, format!("{address} loads"), actual);
         }
         let said = match error {
             "net::ERR_CONNECTION_REFUSED" => "nothing listens there",

@@ -4,7 +4,7 @@ use std::{cell::Cell, rc::Rc, time::Duration};
 
 use base64::Engine as _;
 use futures_util::future::join_all;
-use jiff::Timestamp;
+use ralph_engine::clock::{Clock as _, SystemClock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -29,7 +29,7 @@ use crate::{
 /// The longest that opening may take.
 const OPEN: Duration = Duration::from_secs(30);
 /// The longest that closing may take; then the page's process is ended.
-const CLOSE: Duration = Duration::from_secs(3);
+const CLOSE: Duration = Duration::from_millis(1500);
 /// The time that a page has to answer beyond the limit that it was told.
 const GRACE: Duration = Duration::from_millis(1500);
 /// The most lines of an outline.
@@ -120,6 +120,7 @@ impl FlowPage {
         let record = Rc::new(PageRecord::new(&target, gate.hosts().clone()));
         let sink: Rc<dyn super::wire::EventSink> = record.clone();
         session.listen(Rc::downgrade(&sink));
+        browser.tabs.add(&target, &record);
         let page = Self {
             session,
             browser: root,
@@ -157,7 +158,7 @@ impl FlowPage {
         );
         let agent = json!({"userAgent": user_agent, "acceptLanguage": "en-US"});
         begin("Emulation.setUserAgentOverride", agent);
-        let fixed = fixed_world(self.settings.time, self.settings.random, Timestamp::now());
+        let fixed = fixed_world(self.settings.time, self.settings.random, SystemClock.now());
         if let Some(source) = fixed {
             let script = json!({"source": source, "runImmediately": true});
             begin("Page.addScriptToEvaluateOnNewDocument", script);
@@ -307,7 +308,7 @@ impl FlowPage {
                 biased;
                 answer = answer => answer,
                 is_elsewhere = is_elsewhere => {
-                    if is_elsewhere && !self.record.is_over() && Instant::now() < deadline {
+                    if is_elsewhere && !self.record.is_over() && Instant::now() < deadline + GRACE {
                         continue;
                     }
                     return Err(self.no_answer());
@@ -324,9 +325,9 @@ impl FlowPage {
                 },
                 Err(WireError::Gone) => return Err(gone()),
                 // The document went away: events tell which one is there now.
-                Err(WireError::Refused { .. }) if Instant::now() < deadline => {
+                Err(WireError::Refused { .. }) if Instant::now() < deadline + GRACE => {
                     let moved = |record: &PageRecord| record.world().is_none_or(|now| now != world);
-                    let soon = (Instant::now() + GRACE).min(deadline);
+                    let soon = (Instant::now() + GRACE).min(deadline + GRACE);
                     self.record.until(soon, moved).await;
                 }
                 Err(error) => return Err(error.into()),
@@ -375,9 +376,10 @@ impl FlowPage {
         if self.record.is_over() {
             return gone();
         }
-        let actual = match self.record.is_leaving() {
-            true => format!("it is being loaded still: {}", self.url()),
-            false => "it does not: a script of the page seems to run without an end".to_owned(),
+        let actual = if self.record.is_leaving() {
+            format!("it is being loaded still: {}", self.url())
+        } else {
+            "it does not: a script of the page seems to run without an end".to_owned()
         };
         failure(FailureKind::NotActionable, "the page answers", actual)
     }

@@ -29,6 +29,7 @@ use crate::{
 const MOST_MESSAGES: usize = 500;
 const MOST_REQUESTS: usize = 2000;
 const MOST_NOTES: usize = 20;
+const MOST_DOCUMENTS: usize = 50;
 /// The most characters of a message or an address.
 const LONGEST: usize = 2000;
 /// The time without a request after which a page is idle.
@@ -48,17 +49,30 @@ struct Known {
     url: String,
     /// The document of the main frame, and how far it is.
     document: String,
+    /// The last documents that there were, with this one.
+    documents: VecDeque<String>,
     has_dom: bool,
     has_loaded: bool,
-    /// A navigation of the main frame that was asked for and has not led to a document yet.
-    is_leaving: bool,
+    leaving: Leaving,
     /// The world of the page library in the current document.
     world: Option<String>,
     has_crashed: bool,
     is_gone: bool,
+    /// Tabs that it has opened and whose address is not known yet.
+    opening_tabs: usize,
     console: VecDeque<ConsoleMessage>,
     requests: Requests,
     notes: Vec<String>,
+}
+
+/// A navigation of the main frame to another document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leaving {
+    No,
+    /// The page wants it, and it may be taken back.
+    Wanted,
+    /// It is asked of the network.
+    Begun,
 }
 
 #[derive(Debug)]
@@ -76,17 +90,26 @@ struct Requests {
 struct Request {
     shown: NetworkRequest,
     id: String,
+    /// The document that it is for.
+    document: String,
     started: f64,
     is_aborted: bool,
     is_refused: bool,
 }
 
-/// A request, and what the browser says of its failure.
+/// A request as it is now.
 #[derive(Debug, Clone)]
-pub(super) struct FailedRequest {
+pub(super) struct RecordedRequest {
     pub(super) request: NetworkRequest,
     /// True if its host is not one that may be reached.
     pub(super) is_refused: bool,
+}
+
+impl RecordedRequest {
+    /// Tells whether it has an outcome.
+    pub(super) fn is_over(&self) -> bool {
+        self.request.status.is_some() || self.request.error.is_some()
+    }
 }
 
 impl PageRecord {
@@ -96,12 +119,14 @@ impl PageRecord {
                 frame: frame.to_owned(),
                 url: "about:blank".to_owned(),
                 document: String::new(),
+                documents: VecDeque::new(),
                 has_dom: true,
                 has_loaded: true,
-                is_leaving: false,
+                leaving: Leaving::No,
                 world: None,
                 has_crashed: false,
                 is_gone: false,
+                opening_tabs: 0,
                 console: VecDeque::new(),
                 requests: Requests {
                     hosts,
@@ -139,13 +164,17 @@ impl PageRecord {
         self.known.borrow().frame.clone()
     }
 
-    /// The document of the main frame.
-    pub(super) fn document(&self) -> String {
-        self.known.borrow().document.clone()
+    /// Tells whether a document is there, or was.
+    pub(super) fn has_seen(&self, document: &str) -> bool {
+        self.known
+            .borrow()
+            .documents
+            .iter()
+            .any(|seen| seen == document)
     }
 
     pub(super) fn is_leaving(&self) -> bool {
-        self.known.borrow().is_leaving
+        self.known.borrow().leaving != Leaving::No
     }
 
     pub(super) fn has_reached(&self, state: LoadState) -> bool {
@@ -168,7 +197,7 @@ impl PageRecord {
     }
 
     /// Requests without an answer, or with one from 400 on. Those that the page itself gave up are none.
-    pub(super) fn failed_requests(&self) -> Vec<FailedRequest> {
+    pub(super) fn failed_requests(&self) -> Vec<RecordedRequest> {
         let known = self.known.borrow();
         let failed = known.requests.all.iter().filter(|request| {
             let has_failed = request.shown.error.is_some()
@@ -176,7 +205,7 @@ impl PageRecord {
             has_failed && !request.is_aborted
         });
         failed
-            .map(|request| FailedRequest {
+            .map(|request| RecordedRequest {
                 request: request.shown.clone(),
                 is_refused: request.is_refused,
             })
@@ -184,10 +213,10 @@ impl PageRecord {
     }
 
     /// The status of the current document, where it came from a server.
-    pub(super) fn document_request(&self) -> Option<FailedRequest> {
+    pub(super) fn document_request(&self) -> Option<RecordedRequest> {
         let known = self.known.borrow();
         let request = known.requests.find(&known.document)?;
-        Some(FailedRequest {
+        Some(RecordedRequest {
             request: request.shown.clone(),
             is_refused: request.is_refused,
         })
@@ -205,13 +234,35 @@ impl PageRecord {
         std::mem::take(&mut self.known.borrow_mut().notes)
     }
 
+    pub(super) fn begin_tab(&self) {
+        self.known.borrow_mut().opening_tabs += 1;
+        self.changed.notify_waiters();
+    }
+
+    pub(super) fn end_tab(&self, url: &str) {
+        let mut known = self.known.borrow_mut();
+        known.opening_tabs = known.opening_tabs.saturating_sub(1);
+        drop(known);
+        self.note(match url {
+            "" | "about:blank" => "a new tab was opened".to_owned(),
+            url => format!("a new tab was opened: {}", shortened(url)),
+        });
+        self.changed.notify_waiters();
+    }
+
+    /// Tells whether an act leads elsewhere, and has not arrived.
+    pub(super) fn is_on_its_way(&self) -> bool {
+        let known = self.known.borrow();
+        known.leaving != Leaving::No || known.opening_tabs > 0
+    }
+
     /// Marks a navigation that ralph itself begins.
     pub(super) fn begin_leaving(&self) {
-        self.known.borrow_mut().is_leaving = true;
+        self.known.borrow_mut().leaving = Leaving::Begun;
     }
 
     pub(super) fn end_leaving(&self) {
-        self.known.borrow_mut().is_leaving = false;
+        self.known.borrow_mut().leaving = Leaving::No;
         self.changed.notify_waiters();
     }
 
@@ -276,16 +327,33 @@ impl EventSink for PageRecord {
                 known.url = text(&params["url"]);
             }
             "Page.lifecycleEvent" => known.lifecycle(params),
-            "Page.frameRequestedNavigation" | "Page.frameScheduledNavigation"
+            "Page.frameScheduledNavigation"
+                if params["frameId"] == known.frame.as_str()
+                    && known.leaving == Leaving::No
+                    && leaves_document(&known.url, params) =>
+            {
+                known.leaving = Leaving::Wanted;
+            }
+            "Page.frameRequestedNavigation"
                 if params["frameId"] == known.frame.as_str()
                     && leaves_document(&known.url, params) =>
             {
-                known.is_leaving = true;
+                known.leaving = Leaving::Begun;
             }
-            "Page.frameClearedScheduledNavigation" | "Page.frameStoppedLoading"
-                if params["frameId"] == known.frame.as_str() =>
+            "Page.frameStartedNavigating"
+                if params["frameId"] == known.frame.as_str()
+                    && !is_within_document(&params["navigationType"]) =>
             {
-                known.is_leaving = false;
+                known.leaving = Leaving::Begun;
+            }
+            "Page.frameClearedScheduledNavigation"
+                if params["frameId"] == known.frame.as_str()
+                    && known.leaving == Leaving::Wanted =>
+            {
+                known.leaving = Leaving::No;
+            }
+            "Page.frameStoppedLoading" if params["frameId"] == known.frame.as_str() => {
+                known.leaving = Leaving::No;
             }
             "Page.javascriptDialogOpening" => {
                 let kind = text(&params["type"]);
@@ -349,7 +417,24 @@ fn leaves_document(current: &str, params: &Value) -> bool {
     !is_here && !is_elsewhere && !url.starts_with("javascript:") && !url.starts_with("mailto:")
 }
 
+fn is_within_document(kind: &Value) -> bool {
+    let kind = kind.as_str().unwrap_or_default();
+    kind == "sameDocument" || kind == "historySameDocument"
+}
+
 impl Known {
+    /// Begins with another document. Requests of the one before are of no interest any more.
+    fn begin_document(&mut self, document: String) {
+        self.has_dom = false;
+        self.has_loaded = false;
+        self.requests.forget_others(&document);
+        if self.documents.len() == MOST_DOCUMENTS {
+            self.documents.pop_front();
+        }
+        self.documents.push_back(document.clone());
+        self.document = document;
+    }
+
     fn navigated(&mut self, frame: &Value) {
         if frame["parentId"].is_string() {
             return;
@@ -358,11 +443,9 @@ impl Known {
         self.url = text(&frame["url"]) + &text(&frame["urlFragment"]);
         let document = text(&frame["loaderId"]);
         if document != self.document {
-            self.document = document;
-            self.has_dom = false;
-            self.has_loaded = false;
+            self.begin_document(document);
         }
-        self.is_leaving = false;
+        self.leaving = Leaving::No;
     }
 
     fn lifecycle(&mut self, params: &Value) {
@@ -372,11 +455,7 @@ impl Known {
         let document = text(&params["loaderId"]);
         match params["name"].as_str().unwrap_or_default() {
             // A document begins; it may be told of before the frame's navigation.
-            "init" | "commit" if document != self.document => {
-                self.document = document;
-                self.has_dom = false;
-                self.has_loaded = false;
-            }
+            "init" | "commit" if document != self.document => self.begin_document(document),
             "DOMContentLoaded" if document == self.document => self.has_dom = true,
             "load" if document == self.document => {
                 self.has_dom = true;
@@ -456,6 +535,19 @@ impl Requests {
         self.all.get_mut(index)
     }
 
+    /// Gives up requests of other documents that are still open.
+    fn forget_others(&mut self, document: &str) {
+        for id in std::mem::take(&mut self.open) {
+            match self.find_mut(&id) {
+                Some(request) if request.document == document => {
+                    self.open.insert(id);
+                }
+                Some(request) => request.is_aborted = true,
+                None => {}
+            }
+        }
+    }
+
     fn begin(&mut self, params: &Value) {
         let id = text(&params["requestId"]);
         let request = &params["request"];
@@ -495,6 +587,7 @@ impl Requests {
                 milliseconds: None,
             },
             id,
+            document: text(&params["loaderId"]),
             started: time,
             is_aborted: false,
             is_refused: false,

@@ -122,14 +122,22 @@ async fn run_steps(
             .or(flow.settings.timeout)
             .unwrap_or(run.config.timeout);
         let done = perform(page, step, limit).await;
-        let (notes, failed) = match done {
-            Ok(done) => finish_step(run, flow, step, page, done, told, &mut result.pages),
-            Err(failure) => (page.take_notes(), Some(failure)),
+        let end = match done {
+            Ok(done) => finish_step(run, flow, (step, told.number), page, done),
+            Err(failure) => StepEnd {
+                notes: page.take_notes(),
+                failure: Some(failure),
+                picture: None,
+            },
         };
         told.seconds = started.elapsed().as_secs_f64();
-        let notes: Vec<String> = told.note.take().into_iter().chain(notes).collect();
+        let notes: Vec<String> = told.note.take().into_iter().chain(end.notes).collect();
         told.note = (!notes.is_empty()).then(|| notes.join("; "));
-        let Some(failure) = failed else {
+        if let Some(picture) = end.picture {
+            told.picture = Some(picture.screenshot.clone());
+            result.pages.push(picture);
+        }
+        let Some(failure) = end.failure else {
             told.outcome = StepOutcome::Passed;
             continue;
         };
@@ -163,23 +171,32 @@ async fn perform(
     })
 }
 
-/// Keeps the picture of a step. Returns its notes, and the failure of a picture that is not as it should be.
+/// What became of a step besides its page: notes, and a picture that is not as it should be.
+#[derive(Default)]
+struct StepEnd {
+    notes: Vec<String>,
+    failure: Option<StepFailure>,
+    picture: Option<PageVerificationResult>,
+}
+
+/// Keeps the picture of a step, if it took one.
 fn finish_step(
     run: &FlowsRun<'_>,
     flow: &Flow,
-    step: &FlowStep,
+    (step, number): (&FlowStep, usize),
     page: &FlowPage,
     done: StepDone,
-    told: &mut StepResult,
-    pages: &mut Vec<PageVerificationResult>,
-) -> (Vec<String>, Option<StepFailure>) {
-    let mut notes = done.notes;
+) -> StepEnd {
+    let mut end = StepEnd {
+        notes: done.notes,
+        ..StepEnd::default()
+    };
     let (Some(taken), FlowStepAction::Screenshot(screenshot)) = (done.picture, &step.action) else {
-        return (notes, None);
+        return end;
     };
     let shot = Shot {
         flow,
-        number: told.number,
+        number,
         screenshot,
         viewport: page.viewport(),
         scheme: page.scheme(),
@@ -187,13 +204,13 @@ fn finish_step(
     };
     match keep_shot(run.config, shot) {
         Ok(kept) => {
-            told.picture = Some(kept.page.screenshot.clone());
-            notes.extend(kept.note);
-            pages.push(kept.page);
-            (notes, kept.failure)
+            end.notes.extend(kept.note);
+            end.picture = Some(kept.page);
+            end.failure = kept.failure;
         }
-        Err(failure) => (notes, Some(failure)),
+        Err(failure) => end.failure = Some(failure),
     }
+    end
 }
 
 /// Takes a picture of the page in which a step failed, where it can be taken.

@@ -37,10 +37,6 @@ async fn a_flow_passes_and_its_picture_is_compared_once_it_is_approved() {
     assert!(first.passed, "{first:#?}");
     let found = &first.flows[0];
     assert!(found.seconds < 10.0);
-    println!(
-        "flow of 6 steps: {} s, whole run {} s",
-        found.seconds, first.seconds
-    );
     assert_eq!(found.file, ".ralph/flows/greet.yaml");
     assert_eq!(
         found.steps[4].note.as_deref(),
