@@ -10,6 +10,8 @@ mod asked;
 mod faults;
 #[path = "browser/killed.rs"]
 mod killed;
+#[path = "browser/newer.rs"]
+mod newer;
 #[path = "browser/reach.rs"]
 mod reach;
 #[path = "browser/roads.rs"]
@@ -23,7 +25,7 @@ use std::{path::PathBuf, time::Duration};
 
 use ralph_engine::process::Containment;
 use ralph_qa::{
-    browser::{FlowPage, PageSettings, QaBrowser, find_browser, with_browser},
+    browser::{BrowserProgram, FlowPage, PageSettings, QaBrowser, find_browser, with_browser},
     flow::{Check, FlowStepAction, LoadState, Target, TargetKind},
     result::StepFailure,
     server::{ProgramPlace, Walls},

@@ -11,3 +11,5 @@ mod flows;
 #[path = "browser/site.rs"]
 #[allow(dead_code, reason = "shared with the tests of the browser")]
 mod site;
+#[path = "runner/speed.rs"]
+mod speed;

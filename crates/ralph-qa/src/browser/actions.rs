@@ -20,8 +20,6 @@ use crate::{
 
 /// Longer texts are put in at once, without a key for each character.
 const MOST_KEYS: usize = 400;
-/// The longest that a navigation is waited for that an act may have caused.
-const CAUSED: Duration = Duration::from_secs(5);
 
 /// A step that was done.
 #[derive(Debug, Clone, Default)]
@@ -82,6 +80,18 @@ impl FlowPage {
         limit: Duration,
     ) -> Result<StepDone, StepFailure> {
         let deadline = Instant::now() + limit;
+        let done = self.perform_by(action, deadline).await;
+        done.map_err(|failure| match failure.kind {
+            FailureKind::NotFound | FailureKind::Expectation => self.lost_page().unwrap_or(failure),
+            _ => failure,
+        })
+    }
+
+    async fn perform_by(
+        &self,
+        action: &FlowStepAction,
+        deadline: Instant,
+    ) -> Result<StepDone, StepFailure> {
         let mut picture = None;
         match action {
             FlowStepAction::Navigate { url, until } => self.navigate(url, *until, deadline).await?,
@@ -423,13 +433,16 @@ impl FlowPage {
         if !self.record.is_on_its_way() {
             return Ok(());
         }
-        let deadline = deadline.min(Instant::now() + CAUSED);
         let has_arrived = self.record.until(deadline, |record| {
             !record.is_on_its_way() && record.has_reached(LoadState::Dom)
         });
-        has_arrived.await;
+        let has_arrived = has_arrived.await;
         if self.record.is_over() {
             return Err(self.no_answer());
+        }
+        if !has_arrived {
+            self.record
+                .note("it leads to another page, which was not there yet");
         }
         Ok(())
     }

@@ -116,6 +116,20 @@ impl FlowPage {
         ))
     }
 
+    /// The failure of a page that an act has led to and that could not be loaded: the browser shows one of its own.
+    pub(super) fn lost_page(&self) -> Option<StepFailure> {
+        if !self.url().starts_with("chrome-error:") {
+            return None;
+        }
+        let failed = self.record.failed_requests().into_iter().rev();
+        let failed = failed.map(|failed| failed.request);
+        let document = failed
+            .into_iter()
+            .find(|request| request.kind == "document")?;
+        let error = document.error.as_deref().unwrap_or_default();
+        Some(self.unreached(&document.url, error))
+    }
+
     /// Tells of an answer that is an error: the page may be meant to be one.
     async fn note_status(&self, deadline: Instant) {
         // Events of the network and of the page come each in their own order.

@@ -31,7 +31,7 @@ const OPEN: Duration = Duration::from_secs(30);
 /// The longest that closing may take; then the page's process is ended.
 const CLOSE: Duration = Duration::from_millis(1500);
 /// The time that a page has to answer beyond the limit that it was told.
-const GRACE: Duration = Duration::from_millis(1500);
+const GRACE: Duration = Duration::from_secs(3);
 /// The most lines of an outline.
 const MOST_LINES: usize = 400;
 

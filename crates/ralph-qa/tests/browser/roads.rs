@@ -77,6 +77,7 @@ async fn a_page_is_there_when_it_is_as_far_as_was_asked() {
 
 #[tokio::test]
 async fn an_act_that_leads_to_another_document_is_followed_before_the_next_one() {
+    let gone = gone();
     let next = "<h1>Next</h1><button onclick=\"history.pushState(0, '', '/app/2')\">Push</button>";
     let site = Site::of(&[
         (
@@ -84,14 +85,19 @@ async fn an_act_that_leads_to_another_document_is_followed_before_the_next_one()
             Reply::page(
                 "<h1>First</h1><a href=/next>Link</a><form action=/next><button>Send</button></form>
                  <button onclick=\"setTimeout(() => location.assign('/next'))\">Script</button>
-                 <a href='#here'>Here</a><a href=/nothing>Nothing</a>",
+                 <a href='#here'>Here</a><a href=/nothing>Nothing</a><a href=mailto:a@b.test>Mail</a>
+                 <a href='http://localhost:GONE/x'>Gone</a>"
+                    .replace("GONE", &gone.to_string())
+                    .as_str(),
             ),
         ),
         ("/next", Reply::page(next)),
         ("/nothing", Reply::page("").status(204)),
     ]);
     browse(async |browser| {
-        let page = browser.open(&settings(&site)).await.unwrap();
+        let mut settings = settings(&site);
+        settings.hosts = vec![format!("localhost:{gone}")];
+        let page = browser.open(&settings).await.unwrap();
         // At once: the first document has a text that the second has not.
         let gone = FlowStepAction::Verify(vec![Check::NoText("First".into())]);
         for way in ["Link", "Send"] {
@@ -107,12 +113,19 @@ async fn an_act_that_leads_to_another_document_is_followed_before_the_next_one()
         act(&page, click(any("Push"))).await;
         act(&page, verify(Check::Url("/app/2".into()))).await;
         act(&page, navigate("/")).await;
-        for way in ["Here", "Nothing"] {
+        for way in ["Here", "Nothing", "Mail"] {
             act(&page, click(any(way))).await;
             sees(&page, "First").await;
         }
         let failure = fails(&page, verify(Check::Url("/other".into()))).await;
         assert_eq!(failure.actual, format!("it is {}/#here", site.url()));
+        act(&page, click(any("Gone"))).await;
+        let failure = fails(&page, click(any("Next"))).await;
+        assert_eq!(failure.kind, FailureKind::Navigation, "{failure:?}");
+        assert_eq!(
+            failure.actual,
+            "nothing listens there (net::ERR_CONNECTION_REFUSED)"
+        );
     })
     .await;
 }
@@ -137,7 +150,13 @@ async fn a_server_that_is_gone_is_a_failure_of_the_navigation() {
         );
         let at_home = FlowStepAction::Wait(Wait::Until(vec![Check::Url("/".into())]));
         let failure = fails(&page, at_home).await;
-        assert_eq!(failure.kind, FailureKind::Expectation);
+        assert_eq!(failure.kind, FailureKind::Navigation);
     })
     .await;
+}
+
+/// A port at which nothing listens.
+fn gone() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
 }
