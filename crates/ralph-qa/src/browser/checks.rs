@@ -177,7 +177,7 @@ impl FlowPage {
         }
         let requests = self.network();
         let count = matching(&requests);
-        let same_place = |request: &&NetworkRequest| url_matches(&pattern.url, &request.url);
+        let same_place = |request: &&NetworkRequest| asked_matches(&pattern.url, &request.url);
         let near: Vec<String> = requests
             .iter()
             .filter(same_place)
@@ -345,31 +345,39 @@ fn request_matches(pattern: &RequestPattern, request: &NetworkRequest) -> bool {
     let is_status = pattern
         .status
         .is_none_or(|status| request.status == Some(status));
-    is_method && is_status && url_matches(&pattern.url, &request.url)
+    is_method && is_status && asked_matches(&pattern.url, &request.url)
 }
 
-/// Compares an address with a pattern: `*` stands for anything; a path is compared with path and query, and with the
-/// path alone where it has no query.
+/// Compares an address with a pattern: `*` stands for anything. A path is compared with path and query; the part behind
+/// a `#` counts where the pattern has one.
 pub(super) fn url_matches(pattern: &str, url: &str) -> bool {
-    let whole = url.split('#').next().unwrap_or_default();
+    let url = if pattern.contains('#') {
+        url
+    } else {
+        url.split('#').next().unwrap_or_default()
+    };
     if pattern.contains("://") {
-        return fits(pattern, url)
-            || fits(pattern, whole)
-            || fits(pattern, whole.trim_end_matches('/'));
+        return fits(pattern, url) || fits(pattern, url.trim_end_matches('/'));
     }
-    let Some((_, after_scheme)) = url
+    let server = url
         .split_once("://")
-        .filter(|(scheme, _)| scheme.starts_with("http"))
-    else {
+        .filter(|(scheme, _)| scheme.starts_with("http"));
+    let Some((_, after_scheme)) = server else {
         // A page of the browser's own, such as that of an error.
         return fits(pattern, url);
     };
-    let path = after_scheme.find('/').map_or("/", |at| &after_scheme[at..]);
-    let without_place = path.split('#').next().unwrap_or_default();
-    let without_query = without_place.split('?').next().unwrap_or_default();
-    fits(pattern, path)
-        || fits(pattern, without_place)
-        || (!pattern.contains('?') && fits(pattern, without_query))
+    let path = match after_scheme.find(['/', '?', '#']) {
+        None => "/".to_owned(),
+        Some(at) if after_scheme[at..].starts_with('/') => after_scheme[at..].to_owned(),
+        Some(at) => format!("/{}", &after_scheme[at..]),
+    };
+    fits(pattern, &path)
+}
+
+/// Compares the address of a request, whose query counts only where the pattern has one.
+fn asked_matches(pattern: &str, url: &str) -> bool {
+    let without_query = url.split(['?', '#']).next().unwrap_or_default();
+    url_matches(pattern, url) || (!pattern.contains('?') && url_matches(pattern, without_query))
 }
 
 /// Matches a text with `*`s.
@@ -403,19 +411,28 @@ mod tests {
     fn addresses_are_compared_as_a_person_writes_them() {
         let url = "http://localhost:3000/a/b?c=d#e";
         for pattern in [
-            "/a/b",
             "/a/b?c=d",
             "/a/b?c=d#e",
             "/a/*",
-            "*/b",
+            "*/b?*",
             "http://localhost:3000/a/b?c=d",
             "http://*/b?*",
         ] {
             assert!(url_matches(pattern, url), "{pattern}");
         }
-        for pattern in ["/a", "/a/b?c", "b", "http://localhost:3000/a/b", "/a/*/c"] {
+        for pattern in [
+            "/a",
+            "/a/b",
+            "/a/b?c",
+            "b",
+            "/a/b?c=d#f",
+            "http://localhost:3000/a/b",
+            "/a/*/c",
+        ] {
             assert!(!url_matches(pattern, url), "{pattern}");
         }
+        assert!(asked_matches("/a/b", url));
+        assert!(!asked_matches("/a/b?c=e", url));
         assert!(!url_matches("/", "chrome-error://chromewebdata/"));
         assert!(url_matches("about:blank", "about:blank"));
         assert!(url_matches("/", "http://localhost:3000"));

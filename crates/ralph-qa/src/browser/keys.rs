@@ -1,6 +1,6 @@
 //! Keys as a flow names them, and the events that a browser gets for them.
 
-use chromiumoxide::keys::{KeyDefinition, get_key_definition};
+use chromiumoxide::keys::{KeyDefinition, USKEYBOARD_LAYOUT, get_key_definition};
 use serde_json::{Value, json};
 
 /// A key with those that are held meanwhile: `Control+Shift+A`.
@@ -69,8 +69,12 @@ impl PressedKey {
             "right" => "ArrowRight",
             _ => name,
         };
-        let definition =
-            get_key_definition(name).or_else(|| get_key_definition(capitalized(name).as_str()));
+        let is_word = name.chars().count() > 1;
+        let in_any_case = || {
+            let mut keys = USKEYBOARD_LAYOUT.iter();
+            keys.find(|key| is_word && key.key.eq_ignore_ascii_case(name))
+        };
+        let definition = get_key_definition(name).or_else(in_any_case);
         if let Some(definition) = definition {
             return Some(Self::of_definition(definition));
         }
@@ -125,12 +129,6 @@ impl PressedKey {
         down["autoRepeat"] = json!(false);
         [down, self.event("keyUp", bits)]
     }
-}
-
-fn capitalized(name: &str) -> String {
-    let mut characters = name.chars();
-    let first = characters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(characters).collect()
 }
 
 impl KeyPress {
@@ -234,6 +232,7 @@ mod tests {
             ["rawKeyDown Escape 0 \"-\"", "keyUp Escape 0 \"-\""]
         );
         assert_eq!(shown("ü"), ["keyDown ü 0 \"ü\"", "keyUp ü 0 \"-\""]);
+        assert_eq!(shown("arrowdown")[0], "rawKeyDown ArrowDown 0 \"-\"");
         assert_eq!(shown("+")[0], "keyDown + 0 \"+\"");
     }
 
