@@ -1,6 +1,8 @@
 //! The library of pages in a real browser. `../pages` has a page and a table of what is asked of it, with the answers
 //! that must come, for each part of the library; `table.rs` says how to read them.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
+
 mod chromium;
 mod site;
 mod speed;
