@@ -92,8 +92,8 @@ fn is_flow_file(path: &Path) -> bool {
         .is_some_and(|end| end == "yaml" || end == "yml")
 }
 
-/// The flow to which an approved picture belongs, without the end of its name: `flows/__baselines__/home/…` is of
-/// `flows/home`.
+/// The flow to which an approved picture belongs, without the end of its name: `flows/__baselines__/start/…` is of
+/// `flows/start`.
 fn picture_of(path: &Path) -> Option<PathBuf> {
     let parts: Vec<Component<'_>> = path.components().collect();
     let at = parts
@@ -157,7 +157,7 @@ mod tests {
         let flow = FlowFiles::new(
             folder,
             &[],
-            &about("Extend `.ralph/flows/home.yaml`, please."),
+            &about("Extend `.ralph/flows/start.yaml`, please."),
         );
         let all = FlowFiles::new(folder, &[], &about("Write flows in .ralph/flows/."));
         let listed = TaskText {
@@ -167,15 +167,15 @@ mod tests {
         let listed = FlowFiles::new(folder, &[], &listed);
         let elsewhere = [VerifyCommand::flow("e2e/shop.yaml")];
         let elsewhere = FlowFiles::new(folder, &elsewhere, &TaskText::default());
-        let picture = ".ralph/flows/__baselines__/home/top-linux-1280x720.png";
+        let picture = ".ralph/flows/__baselines__/start/top-linux-1280x720.png";
         for (files, path, expected) in [
-            (&none, ".ralph/flows/home.yaml", "refused"),
+            (&none, ".ralph/flows/start.yaml", "refused"),
             (&none, picture, "refused"),
-            (&none, "src/flows/home.yaml", "free"),
+            (&none, "src/flows/start.yaml", "free"),
             (&none, "e2e/__baselines__/a/b.png", "refused"),
             (&none, "e2e/shop.yaml", "free"),
             (&elsewhere, "e2e/shop.yaml", "refused"),
-            (&flow, ".ralph/flows/home.yaml", "flagged"),
+            (&flow, ".ralph/flows/start.yaml", "flagged"),
             (&flow, picture, "flagged"),
             (&flow, ".ralph/flows/other.yaml", "refused"),
             (&flow, ".ralph/flows/__baselines__/other/a.png", "refused"),

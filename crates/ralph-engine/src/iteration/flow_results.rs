@@ -117,20 +117,20 @@ mod tests {
     fn results_are_kept_without_secrets_and_named_where_they_are() {
         let folder = tempfile::tempdir().unwrap();
         let (root, written) = (folder.path().join("root"), folder.path().join("layer"));
-        std::fs::create_dir_all(written.join(RESULTS).join("home")).unwrap();
+        std::fs::create_dir_all(written.join(RESULTS).join("start")).unwrap();
         let put = |name: &str, text: &str| {
             std::fs::write(written.join(RESULTS).join(name), text).unwrap();
         };
         put("report.json", "{\"text\": \"s3cr3t-value-of-mine\"}");
-        put("home/top.png", "picture");
+        put("start/top.png", "picture");
         std::os::unix::fs::symlink("/etc/passwd", written.join(RESULTS).join("link")).unwrap();
         let secret = NamedValue::new("MY_TOKEN", "s3cr3t-value-of-mine");
         let failed = VerifyCommandReport::new(
-            VerifyCommand::flow("home"),
+            VerifyCommand::flow("start"),
             CommandOutcome::Failed { code: 4 },
             Duration::from_secs(1),
             "",
-            "picture: .ralph/qa/home/top.png".to_owned(),
+            "picture: .ralph/qa/start/top.png".to_owned(),
         );
         let mut report = VerifyReport {
             commands: vec![failed],
@@ -145,7 +145,7 @@ mod tests {
         );
         let kept = root.join(".ralph/logs/iteration-7-qa");
         assert_eq!(
-            std::fs::read_to_string(kept.join("home/top.png")).unwrap(),
+            std::fs::read_to_string(kept.join("start/top.png")).unwrap(),
             "picture"
         );
         let text = std::fs::read_to_string(kept.join("report.json")).unwrap();
@@ -153,7 +153,7 @@ mod tests {
         assert!(!kept.join("link").exists());
         assert_eq!(
             report.commands[0].tail,
-            "picture: .ralph/logs/iteration-7-qa/home/top.png"
+            "picture: .ralph/logs/iteration-7-qa/start/top.png"
         );
     }
 }

@@ -349,8 +349,8 @@ fn flows_of_an_iteration_are_told_with_the_page_of_their_pictures() {
     assert_eq!(told["flows"], expected);
     let text = ralph(&repo, &["report"]);
     let says = "## Flows in the browser\n\n\
-                - iteration 2, US-002: 1 passed, 1 failed; `.ralph/logs/iteration-2-qa/report.html`\n\n  \
-                passed: greet\n\n  \
+                - iteration 2, US-002: 1 passed, 1 failed; `.ralph/logs/iteration-2-qa/report.html`\n  \
+                passed: greet\n  \
                 failed: checkout, .ralph/flows/checkout.yaml:7: click button \"Pay\": there is no <button>\n";
     assert!(text.text(0).contains(says), "{}", text.out);
     let page = ralph(&repo, &["report", "--format", "html"]);

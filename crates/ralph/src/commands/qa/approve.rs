@@ -119,7 +119,7 @@ impl OpenPicture {
 }
 
 /// The end of asking for pictures.
-enum Asked {
+enum ApprovalEnd {
     All,
     Signal(i32),
 }
@@ -147,11 +147,11 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             ask(root, &mut pictures, stop).await
         })?;
         return Ok(match asked {
-            Asked::All => {
+            ApprovalEnd::All => {
                 output::print(&summary(&pictures));
                 ExitCode::SUCCESS
             }
-            Asked::Signal(signal) => by_signal(signal),
+            ApprovalEnd::Signal(signal) => by_signal(signal),
         });
     }
     for picture in pictures.iter_mut().filter(|_| args.yes) {
@@ -207,7 +207,7 @@ async fn ask(
     root: &Path,
     pictures: &mut [OpenPicture],
     stop: StopRequest,
-) -> Result<Asked, CommandError> {
+) -> Result<ApprovalEnd, CommandError> {
     for picture in pictures {
         output::print(&shown(picture));
         output::print("approve it? [y/N/q] ");
@@ -218,10 +218,10 @@ async fn ask(
             Input::Line(line) if matches!(&*line.to_lowercase(), "q" | "quit") => break,
             Input::Line(_) => {}
             Input::NoMore => break,
-            Input::Signal(signal) => return Ok(Asked::Signal(signal)),
+            Input::Signal(signal) => return Ok(ApprovalEnd::Signal(signal)),
         }
     }
-    Ok(Asked::All)
+    Ok(ApprovalEnd::All)
 }
 
 fn shown(picture: &OpenPicture) -> String {

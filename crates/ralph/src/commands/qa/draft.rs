@@ -114,13 +114,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     };
     let asked = project::block_on(ask_agent(&project, agent, &question))?;
     match asked {
-        Asked::Answered(draft) => files.try_and_keep(&project, &config, &draft, args.force),
-        Asked::Not(code) => Ok(code),
+        DraftReply::Answered(draft) => files.try_and_keep(&project, &config, &draft, args.force),
+        DraftReply::Not(code) => Ok(code),
     }
 }
 
 /// The result of asking.
-enum Asked {
+enum DraftReply {
     Answered(CheckedDraft),
     Not(ExitCode),
 }
@@ -129,7 +129,7 @@ async fn ask_agent(
     project: &Project,
     agent: Box<dyn ralph_engine::agent::Agent>,
     question: &Question<'_, CheckedDraft>,
-) -> Result<Asked, CommandError> {
+) -> Result<DraftReply, CommandError> {
     let stop = run::listen_for_signals(Inbox::default())?;
     let root = project.git_root()?;
     let mut budget = side_budget::open(project, SideWork::Plan).await?;
@@ -153,11 +153,11 @@ async fn ask_agent(
     };
     let asked = ask(asking, question).await.map_err(end::explain)?;
     Ok(match conclude(project, &asked, stop.asked()) {
-        Some(code) => Asked::Not(code),
+        Some(code) => DraftReply::Not(code),
         None => match asked.outcome {
-            Outcome::Answered(draft) => Asked::Answered(draft),
+            Outcome::Answered(draft) => DraftReply::Answered(draft),
             Outcome::Wrong { .. } | Outcome::Denied(_) | Outcome::Ended(_) => {
-                Asked::Not(ExitCode::FAILURE)
+                DraftReply::Not(ExitCode::FAILURE)
             }
         },
     })
