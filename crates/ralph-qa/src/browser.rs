@@ -41,7 +41,7 @@ use self::{
     tabs::TabWatch,
     wire::{Wire, WireError, WireEvent},
 };
-pub(crate) use self::{failure::failure, navigate::is_relative};
+pub(crate) use self::{failure::failure, navigate::is_relative, profile::sweep_profiles};
 pub use crate::program::{BrowserError, BrowserProgram, TESTED_VERSIONS, find_browser};
 use crate::{
     flow::{Emulation, Viewport},

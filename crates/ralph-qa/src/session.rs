@@ -10,7 +10,7 @@ mod socket;
 mod words;
 mod work;
 
-use std::time::Duration;
+use std::{ffi::OsString, time::Duration};
 
 use base64::Engine as _;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,14 @@ impl SessionLimits {
         idle: Duration::from_secs(10 * 60),
         total: Duration::from_secs(2 * 60 * 60),
     };
+}
+
+/// Deletes the profiles of browsers whose ralph was killed, in the folder for temporary files.
+pub fn sweep_profiles(temp: Option<OsString>) {
+    #[cfg(feature = "browser")]
+    crate::browser::sweep_profiles(temp);
+    #[cfg(not(feature = "browser"))]
+    drop(temp);
 }
 
 /// The largest request, and the largest reply, in bytes of JSON.

@@ -24,7 +24,8 @@ pub(super) struct Profile {
 
 impl Profile {
     pub(super) fn make(place: &ProgramPlace) -> Result<Self, BrowserError> {
-        let profiles = profiles(place);
+        let given = place.env.iter().find(|(name, _)| name == "TMPDIR");
+        let profiles = profiles(given.map(|(_, value)| Path::new(value)));
         let failed = |source| BrowserError::Profile {
             path: profiles.clone(),
             source,
@@ -74,6 +75,11 @@ fn profiles(place: &ProgramPlace) -> PathBuf {
         (Walls::Ralphs | Walls::None, Some((_, given))) => Path::new(given),
         (Walls::Ralphs | Walls::None, None) => usual,
     };
+    profiles_in(temp)
+}
+
+/// The folder of all profiles of this user below a temp folder.
+fn profiles_in(temp: &Path) -> PathBuf {
     let user = rustix::process::geteuid().as_raw();
     temp.join(format!("ralph-browsers-{user}"))
 }
@@ -83,6 +89,17 @@ fn is_in_memory(folder: &Path) -> bool {
     const MEMORY: i64 = 0x0102_1994;
     let found = rustix::fs::statfs(folder);
     cfg!(target_os = "linux") && found.is_ok_and(|found| i64::from(found.f_type) == MEMORY)
+}
+
+/// Deletes the profiles whose ralph was killed.
+pub(crate) fn sweep_profiles(temp: Option<OsString>) {
+    let profiles = profiles_in(temp.as_deref().map_or(Path::new("/tmp"), Path::new));
+    if check_owner(&profiles).is_ok() {
+        // What can't be deleted now is tried again by the next browser.
+        let _ = sweep(&profiles, &|_| false);
+        // It stays where it holds another.
+        let _ = fs::remove_dir(&profiles);
+    }
 }
 
 /// Refuses a folder that another user has put there: all may write to `/tmp`.

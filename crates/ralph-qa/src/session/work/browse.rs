@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::{SessionWork, Talk, WorkEnd};
 use crate::{
     browser::{
-        BrowserError, FlowPage, OutlineLine, PageSettings, QaBrowser, StepDone, find_browser,
+        BrowserError, BrowserProgram, FlowPage, OutlineLine, PageSettings, QaBrowser, StepDone, find_browser,
         with_browser,
     },
     flow::{
@@ -39,19 +39,7 @@ pub(super) async fn begin<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     talk: &mut Talk<R, W>,
     first: SessionRequest,
 ) -> WorkEnd {
-    let ended = match &work.config.server {
-        None => browse(work, talk, first, None).await,
-        Some(settings) => {
-            let beside = with_server(settings, work.place, async |server| {
-                browse(work, talk, first, Some(server)).await
-            });
-            match beside.await {
-                Ok(ended) => ended,
-                Err(error) => Err(NotBegun::Server(error)),
-            }
-        }
-    };
-    match ended {
+    match start(work, talk, first).await {
         Ok(end) => end,
         // It is found before anything is answered.
         Err(error) => {
@@ -71,14 +59,37 @@ enum NotBegun {
     Server(ServerError),
 }
 
+async fn start<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    work: &SessionWork<'_>,
+    talk: &mut Talk<R, W>,
+    first: SessionRequest,
+) -> Result<WorkEnd, NotBegun> {
+    // Nothing is started for a browser that is not there.
+    let program = find_browser(work.config.browser.as_deref(), work.place).await?;
+    let Some(settings) = &work.config.server else {
+        return browse(work, talk, first, &Beside { program, server: None }).await;
+    };
+    let beside = with_server(settings, work.place, async |server| {
+        let server = Some(server);
+        browse(work, talk, first, &Beside { program, server }).await
+    });
+    beside.await.map_err(NotBegun::Server)?
+}
+
+/// The browser's program, and the application that runs beside it.
+struct Beside<'a> {
+    program: BrowserProgram,
+    server: Option<&'a Server>,
+}
+
 async fn browse<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     work: &SessionWork<'_>,
     talk: &mut Talk<R, W>,
     first: SessionRequest,
-    server: Option<&Server>,
+    beside: &Beside<'_>,
 ) -> Result<WorkEnd, NotBegun> {
-    let program = find_browser(work.config.browser.as_deref(), work.place).await?;
-    let ended = with_browser(&program, work.place, async |browser| {
+    let server = beside.server;
+    let ended = with_browser(&beside.program, work.place, async |browser| {
         let mut session = PageSession {
             work,
             browser,

@@ -7,16 +7,32 @@ use std::{
     io::{Read as _, Write as _},
     os::unix::process::CommandExt as _,
     process::{Command, ExitCode, Stdio},
+    time::Duration,
 };
 
-use ralph_engine::inbox::Inbox;
-use ralph_qa::session::{HoldError, SessionLimits, SessionPlace, serve};
+use ralph_engine::{inbox::Inbox, loop_runner::tidy_programs};
+use ralph_qa::session::{HoldError, SessionLimits, SessionPlace, serve, sweep_profiles};
 
 use super::{SessionOwner, caller};
-use crate::{cli::Global, commands::run::listen_for_signals, error::CommandError, output, project};
+use crate::{
+    cli::Global,
+    commands::run::listen_for_signals,
+    error::CommandError,
+    output,
+    project::{self, Project},
+};
 
 /// The line by which it says that calls are answered.
 pub(super) const READY: &str = "ready";
+/// The word by which the process that sweeps learns that there is nothing to do.
+const DONE: &[u8] = b"done";
+/// The times between which a tree that is being killed is looked at.
+const SWEEPS: [Duration; 4] = [
+    Duration::from_millis(50),
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+];
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -33,7 +49,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let root = caller::root(global)?;
     let place = caller::place(&root)?;
     if args.sweep {
-        return Ok(sweep(&place));
+        sweep(&place, global);
+        return Ok(ExitCode::SUCCESS);
     }
     // It is not the terminal's any more. What is a leader already stays what it is.
     let _ = rustix::process::setsid();
@@ -63,7 +80,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         Ok(ended?)
     });
     drop(held);
-    drop(sweeper.stdin.take());
+    if let Some(mut input) = sweeper.stdin.take() {
+        let _ = input.write_all(DONE);
+    }
     let _ = sweeper.wait();
     ended.map(|()| ExitCode::SUCCESS)
 }
@@ -89,11 +108,22 @@ fn start_sweeper(
     Ok(started?)
 }
 
-fn sweep(place: &SessionPlace) -> ExitCode {
-    let mut rest = [0; 64];
-    let mut input = std::io::stdin().lock();
-    while matches!(input.read(&mut rest), Ok(1..)) {}
+/// Waits for the end of the session. If it was killed, deletes what it has left, as soon as all of it is dead.
+fn sweep(place: &SessionPlace, global: &Global) {
+    // The folder of the project may be gone by then.
+    let data_dir = Project::look(global, Vec::new()).and_then(|project| project.data_dir());
+    let mut said = Vec::new();
+    let input = std::io::stdin().lock();
+    let _ = input.take(DONE.len() as u64).read_to_end(&mut said);
+    if said == DONE {
+        return;
+    }
     place.remove_if_dead();
-    let _ = std::io::stdout().flush();
-    ExitCode::SUCCESS
+    for delay in SWEEPS {
+        std::thread::sleep(delay);
+        if let Ok(data_dir) = &data_dir {
+            tidy_programs(data_dir);
+        }
+        sweep_profiles(std::env::var_os("TMPDIR"));
+    }
 }
