@@ -269,8 +269,10 @@ fn a_session_ends_when_its_project_is_gone() {
 fn a_page_of_another_server_here_is_opened_and_one_elsewhere_is_not() {
     let site = shop();
     let other = Site::bare();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = port.local_addr().unwrap().port();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    // The server takes its place.
+    drop(free);
     let mut server = std::process::Command::new("python3")
         .args([
             "-m",
