@@ -24,8 +24,7 @@ pub(super) struct Profile {
 
 impl Profile {
     pub(super) fn make(place: &ProgramPlace) -> Result<Self, BrowserError> {
-        let given = place.env.iter().find(|(name, _)| name == "TMPDIR");
-        let profiles = profiles(given.map(|(_, value)| Path::new(value)));
+        let profiles = profiles(place);
         let failed = |source| BrowserError::Profile {
             path: profiles.clone(),
             source,
