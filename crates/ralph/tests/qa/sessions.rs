@@ -66,8 +66,13 @@ fn places(site: &Site) -> Vec<PathBuf> {
 
 /// Everything in the folders for temporary files and for homes.
 fn left(site: &Site) -> Vec<PathBuf> {
-    let folders = [site.repo.outside().join("tmp"), site.repo.data_dir().join("homes")];
-    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten());
+    let folders = [
+        site.repo.outside().join("tmp"),
+        site.repo.data_dir().join("homes"),
+    ];
+    let entries = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten());
     entries.flatten().map(|entry| entry.path()).collect()
 }
 
@@ -234,8 +239,14 @@ fn two_that_open_at_once_share_one_session() {
 fn a_session_that_is_killed_leaves_nothing_and_the_next_one_opens() {
     let site = Site::bare();
     // As a person has it: folders of tests are not shown in the sandbox.
-    let walls = [("RALPH_SAFETY_SANDBOX", "auto"), ("RALPH_SAFETY_ALLOW_WRITE", "[]")];
-    let open = [("RALPH_SAFETY_SANDBOX", "off"), ("RALPH_SAFETY_ALLOW_WRITE", "[]")];
+    let walls = [
+        ("RALPH_SAFETY_SANDBOX", "auto"),
+        ("RALPH_SAFETY_ALLOW_WRITE", "[]"),
+    ];
+    let open = [
+        ("RALPH_SAFETY_SANDBOX", "off"),
+        ("RALPH_SAFETY_ALLOW_WRITE", "[]"),
+    ];
     for (signal, vars) in [
         (Signal::KILL, walls),
         (Signal::TERM, walls),

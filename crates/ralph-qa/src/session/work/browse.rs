@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::{SessionWork, Talk, WorkEnd};
 use crate::{
     browser::{
-        BrowserError, BrowserProgram, FlowPage, OutlineLine, PageSettings, QaBrowser, StepDone, find_browser,
-        with_browser,
+        BrowserError, BrowserProgram, FlowPage, OutlineLine, PageSettings, QaBrowser, StepDone,
+        find_browser, with_browser,
     },
     flow::{
         ColorScheme, Emulation, FlowStepAction, LoadState, Screenshot, TypedText, Viewport,
@@ -67,7 +67,16 @@ async fn start<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     // Nothing is started for a browser that is not there.
     let program = find_browser(work.config.browser.as_deref(), work.place).await?;
     let Some(settings) = &work.config.server else {
-        return browse(work, talk, first, &Beside { program, server: None }).await;
+        return browse(
+            work,
+            talk,
+            first,
+            &Beside {
+                program,
+                server: None,
+            },
+        )
+        .await;
     };
     let beside = with_server(settings, work.place, async |server| {
         let server = Some(server);
