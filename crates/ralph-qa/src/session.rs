@@ -97,10 +97,10 @@ pub struct ShotRequest {
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub enum SessionReply {
     Done(ActReport),
-    Looked(PageLook),
+    Looked(Box<PageLook>),
     Shot(PageShot),
     /// It was tried, and did not work.
-    Failed(ActFailure),
+    Failed(Box<ActFailure>),
     /// It was not tried: it is written wrongly, or there is no page, no browser or no application.
     Refused(ActRefusal),
     Closed,

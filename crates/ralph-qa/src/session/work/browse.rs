@@ -293,7 +293,9 @@ impl PageSession<'_> {
             failed_requests: errors.requests,
             notes,
         };
-        Ok(SessionReply::Looked(self.used_secrets.hide_in(look)))
+        Ok(SessionReply::Looked(Box::new(
+            self.used_secrets.hide_in(look),
+        )))
     }
 
     async fn shot(&mut self, wanted: &ShotRequest) -> Result<SessionReply, SessionReply> {
@@ -362,10 +364,10 @@ impl PageSession<'_> {
         };
         let png = png.filter(|png| png.len() <= MOST_PICTURE_BYTES);
         // A picture is no text that a secret could stand in.
-        SessionReply::Failed(ActFailure {
+        SessionReply::Failed(Box::new(ActFailure {
             png: png.map(|png| PngText::of(&png)),
             ..self.used_secrets.hide_in(failed)
-        })
+        }))
     }
 
     fn page(&mut self) -> Result<&mut OpenPage, SessionReply> {
@@ -380,7 +382,7 @@ fn refused(mistake: &WordsMistake) -> SessionReply {
 }
 
 fn without_page(step: &str, failure: StepFailure) -> SessionReply {
-    SessionReply::Failed(ActFailure {
+    SessionReply::Failed(Box::new(ActFailure {
         step: step.to_owned(),
         url: String::new(),
         title: String::new(),
@@ -389,7 +391,7 @@ fn without_page(step: &str, failure: StepFailure) -> SessionReply {
         failed_requests: Vec::new(),
         server_log: Vec::new(),
         png: None,
-    })
+    }))
 }
 
 fn emulation(scheme: Option<ColorScheme>) -> Emulation {

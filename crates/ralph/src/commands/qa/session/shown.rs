@@ -73,7 +73,7 @@ pub(crate) fn shown_reply(
 ) -> Result<ShownReply, CommandError> {
     Ok(match reply {
         SessionReply::Done(report) => ShownReply::Done(report),
-        SessionReply::Looked(look) => ShownReply::Looked(look),
+        SessionReply::Looked(look) => ShownReply::Looked(*look),
         SessionReply::Closed => ShownReply::Closed(ShownEnd { closed: true }),
         SessionReply::Shot(PageShot { url, title, png }) => ShownReply::Shot(ShownShot {
             url,
@@ -85,7 +85,7 @@ pub(crate) fn shown_reply(
             let png = failed.png.take();
             let picture = png.map(|png| write_picture(root, None, "failed", &png));
             ShownReply::Failed(ShownFailure {
-                failed,
+                failed: *failed,
                 picture: picture.transpose()?,
             })
         }
@@ -306,7 +306,8 @@ mod tests {
     #[test]
     fn a_failure_says_what_was_looked_for_what_is_near_and_where_its_picture_is() {
         let root = tempfile::tempdir().unwrap();
-        let shown = shown_reply(SessionReply::Failed(failure()), root.path(), None).unwrap();
+        let shown =
+            shown_reply(SessionReply::Failed(Box::new(failure())), root.path(), None).unwrap();
         assert_eq!(
             shown.text(),
             "failed: click \"Sign in\"\n\
