@@ -85,9 +85,9 @@ fn profiles_in(temp: &Path) -> PathBuf {
 
 fn is_in_memory(folder: &Path) -> bool {
     /// The number of tmpfs.
-    const MEMORY: i64 = 0x0102_1994;
+    const MEMORY: u64 = 0x0102_1994;
     let found = rustix::fs::statfs(folder);
-    cfg!(target_os = "linux") && found.is_ok_and(|found| i64::from(found.f_type) == MEMORY)
+    cfg!(target_os = "linux") && found.is_ok_and(|found| u64::try_from(found.f_type) == Ok(MEMORY))
 }
 
 /// Deletes the profiles whose ralph was killed.

@@ -17,10 +17,10 @@ use ralph_qa::{
 use tempfile::TempDir;
 
 /// The word of the ledger's door; its flows have it as a secret.
-pub const PASSWORD: &str = "lantern-42";
+pub(crate) const PASSWORD: &str = "lantern-42";
 
 /// The flows of the folder `flows`.
-pub const FLOWS: [&str; 11] = [
+pub(crate) const FLOWS: [&str; 11] = [
     "books-mobile",
     "books-order",
     "gauge-look",
@@ -34,25 +34,27 @@ pub const FLOWS: [&str; 11] = [
     "tracker-work",
 ];
 
+/// The samples as they are in the repository.
+pub(crate) fn samples_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples")
+}
+
 /// A copy of the samples that a test may change.
-pub struct Samples {
+pub(crate) struct Samples {
     root: PathBuf,
     /// Deletes the copy at the end.
     _folder: Option<TempDir>,
     /// Of one step.
-    pub timeout: Duration,
-    pub jobs: usize,
+    pub(crate) timeout: Duration,
+    pub(crate) jobs: usize,
     /// Chooses how long slow answers take.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl Samples {
-    pub fn copied() -> Self {
+    pub(crate) fn copied() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        copy(
-            &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples"),
-            folder.path(),
-        );
+        copy(&samples_folder(), folder.path());
         let root = folder.path().to_owned();
         Self {
             _folder: Some(folder),
@@ -61,7 +63,7 @@ impl Samples {
     }
 
     /// A copy that is there already, and stays.
-    pub fn at(root: PathBuf) -> Self {
+    pub(crate) fn at(root: PathBuf) -> Self {
         Self {
             root,
             _folder: None,
@@ -71,12 +73,16 @@ impl Samples {
         }
     }
 
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
+    pub(crate) fn results(&self) -> PathBuf {
+        self.root.join(".ralph/qa")
+    }
+
     /// Runs flows: names, or paths from the top of the samples.
-    pub fn run(&self, flows: &[&str]) -> QaReport {
+    pub(crate) fn run(&self, flows: &[&str]) -> QaReport {
         let names: Vec<String> = flows.iter().map(|name| (*name).to_owned()).collect();
         let flows = find_flows(self.root(), Path::new("flows"), &names).unwrap();
         let config = self.config();
@@ -107,7 +113,7 @@ impl Samples {
         BrowserAutomationConfig {
             root: self.root().to_owned(),
             flows: self.root().join("flows"),
-            results: self.root().join(".ralph/qa"),
+            results: self.results(),
             browser: None,
             url: None,
             viewport: Viewport::DESKTOP,
@@ -156,12 +162,12 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// The step that failed.
-pub fn failed_step(flow: &FlowVerificationResult) -> Option<&StepResult> {
+pub(crate) fn failed_step(flow: &FlowVerificationResult) -> Option<&StepResult> {
     flow.steps.iter().find(|step| step.failure.is_some())
 }
 
 /// All that a failure says, in one text; empty if nothing failed.
-pub fn sentence(flow: &FlowVerificationResult) -> String {
+pub(crate) fn sentence(flow: &FlowVerificationResult) -> String {
     let Some((step, failure)) =
         failed_step(flow).and_then(|step| Some((step, step.failure.as_ref()?)))
     else {
