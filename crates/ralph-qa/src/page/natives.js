@@ -35,7 +35,9 @@ const clientLeftOf = getterOf(Element.prototype, "clientLeft");
 const clientTopOf = getterOf(Element.prototype, "clientTop");
 const scrollWidthOf = getterOf(Element.prototype, "scrollWidth");
 const scrollHeightOf = getterOf(Element.prototype, "scrollHeight");
-const isEditable = getterOf(HTMLElement.prototype, "isContentEditable");
+const editabilityOf = getterOf(HTMLElement.prototype, "isContentEditable");
+// Elements of other kinds, such as those of a drawing, have no such property.
+const isEditable = (el) => isHtml(el) && editabilityOf(el);
 const focusElement = methodOf(HTMLElement.prototype, "focus");
 const dispatchOn = methodOf(EventTarget.prototype, "dispatchEvent");
 

@@ -86,7 +86,7 @@ async function load() {
     const next = weather.hours[i + 1];
     return next === undefined ? [value] : [0, 0.25, 0.5, 0.75].map((part) => value + (next - value) * part + (part ? Math.random() - 0.5 : 0));
   });
-  await Promise.all([document.fonts.load('38px "Samples Segments"'), document.fonts.load('18px "Samples Plain"')]);
+  await Promise.allSettled([document.fonts.load('38px "Samples Segments"'), document.fonts.load('18px "Samples Plain"')]);
   figures();
   hours();
   draw();
