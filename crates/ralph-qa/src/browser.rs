@@ -24,7 +24,7 @@ use std::{cell::RefCell, ffi::OsString, pin::pin, rc::Rc, time::Duration};
 
 use chromiumoxide::Connection;
 use jiff::Timestamp;
-use ralph_engine::process::{CommandSpec, Ended, Output, Tail, spawn};
+use ralph_engine::process::{CommandSpec, Ended, Output, Running, SpawnError, Tail, spawn};
 use serde_json::json;
 use tokio::{sync::Notify, time::timeout};
 
@@ -238,11 +238,7 @@ pub async fn with_browser<T>(
 ) -> Result<T, BrowserError> {
     let profile = Profile::make(place)?;
     let log = Rc::new(BrowserOutput::new());
-    let running = spawn(&spec(program, place, &profile), place.containment);
-    let mut running = running.map_err(|source| BrowserError::NotRunnable {
-        path: program.path.clone(),
-        source,
-    })?;
+    let mut running = start(program, place, &profile)?;
     let over = Notify::new();
     let mut take = |bytes: &[u8]| log.push(bytes);
     let mut process = pin!(running.finish_unless(over.notified(), &mut take));
@@ -293,6 +289,37 @@ pub async fn with_browser<T>(
     done
 }
 
+/// Starts the program, with its profile in memory if that can be.
+fn start(
+    program: &BrowserProgram,
+    place: &ProgramPlace,
+    profile: &Profile,
+) -> Result<Running, BrowserError> {
+    let spec = spec(program, place, profile);
+    // A sandbox of the browser's own needs rights that a program with mounts does not have.
+    let has_mounts = place.containment.has_mount_namespace() && !has_own_sandbox(place);
+    let in_memory = has_mounts.then(|| {
+        let spec = spec.clone().mounts(profile.mounts());
+        spawn(&spec, place.containment)
+    });
+    let running = match in_memory {
+        // Within a sandbox there may be no further mounts.
+        None | Some(Err(SpawnError::Mount { .. } | SpawnError::Plan { .. })) => {
+            spawn(&spec, place.containment)
+        }
+        Some(running) => running,
+    };
+    running.map_err(|source| BrowserError::NotRunnable {
+        path: program.path.clone(),
+        source,
+    })
+}
+
+/// Tells whether a browser makes a sandbox of its own: it can't as root, and need not within one of ralph's.
+fn has_own_sandbox(place: &ProgramPlace) -> bool {
+    place.walls == Walls::None && !rustix::process::geteuid().is_root()
+}
+
 /// Learns the browser's name, and has it tell of pages that pages open.
 async fn greet(
     wire: &Wire,
@@ -324,7 +351,7 @@ fn spec(program: &BrowserProgram, place: &ProgramPlace, profile: &Profile) -> Co
         .args(NOWHERE)
         .args([user_data])
         .output(Output::Merged);
-    if place.walls == Walls::Ralphs || rustix::process::geteuid().is_root() {
+    if !has_own_sandbox(place) {
         spec = spec.args(["--no-sandbox"]);
     }
     let kept = [

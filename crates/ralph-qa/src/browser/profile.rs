@@ -1,6 +1,8 @@
 //! The profile of a browser: a folder that is thrown away with it.
 //!
-//! It has a lock as long as ralph lives; what a killed ralph left behind is deleted by the next one.
+//! Where a browser can have mounts of its own, what it writes is in memory and gone with it, however it ends; an empty
+//! folder is left of a killed ralph. Elsewhere the profile is left. Both are deleted by the next ralph: the folder has a
+//! lock as long as its ralph lives.
 
 use std::{
     ffi::OsString,
@@ -9,12 +11,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_engine::layer::{ProgramFolder, sweep};
+use ralph_engine::{
+    layer::{ProgramFolder, sweep},
+    process::{MountPlan, MountStep, OverlayXattrs},
+};
 
 use crate::{
     program::BrowserError,
     server::{ProgramPlace, Walls},
 };
+
+/// The most that a browser writes into a profile that is in memory.
+const MOST_WRITTEN: u64 = 1024 * 1024 * 1024;
 
 /// The folder of a browser.
 #[derive(Debug)]
@@ -40,6 +48,25 @@ impl Profile {
     /// The browser's working folder.
     pub(super) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The mounts by which what is written in the folder stays in memory.
+    pub(super) fn mounts(&self) -> MountPlan {
+        let xattrs = if rustix::process::geteuid().is_root() {
+            OverlayXattrs::Trusted
+        } else {
+            OverlayXattrs::User
+        };
+        let path = self.folder().canonicalize();
+        let scratch = path.map(|path| MountStep::Scratch {
+            path,
+            xattrs,
+            most: Some(MOST_WRITTEN),
+        });
+        MountPlan {
+            steps: scratch.into_iter().collect(),
+            ..MountPlan::default()
+        }
     }
 
     pub(super) fn user_data(&self) -> PathBuf {

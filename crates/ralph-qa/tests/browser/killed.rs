@@ -31,10 +31,20 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// The folders and locks of profiles.
 fn profiles(temp: &Path) -> usize {
     let folders = std::fs::read_dir(temp).unwrap().flatten();
     let inside = folders.flat_map(|folder| std::fs::read_dir(folder.path()).unwrap());
     inside.count()
+}
+
+fn files_below(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    let counts = entries.map(|entry| match entry.file_type().unwrap().is_dir() {
+        true => files_below(&entry.path()),
+        false => 1,
+    });
+    counts.sum()
 }
 
 /// Not a test by itself: the process that is killed.
@@ -89,6 +99,9 @@ async fn sigkill_leaves_no_browser_and_its_profile_goes_with_the_next_start() {
         until("a browser outlives ralph", || {
             processes_with(&mark).is_empty()
         });
+        if containment.has_mount_namespace() {
+            assert_eq!(files_below(temp.path()), 1, "only the lock is left");
+        }
 
         let mut place = super::place();
         place.env.push(("TMPDIR".into(), temp.path().into()));

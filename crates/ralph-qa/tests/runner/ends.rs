@@ -58,14 +58,16 @@ async fn what_makes_flows_impossible_is_told_with_its_place() {
         ".ralph/flows/keys.yaml:3: the variable NO_SUCH_KEY is not set"
     );
 
-    bench.place.env = vec![("PATH".into(), "/nowhere".into())];
+    bench.config.browser = Some("/nowhere/chromium".into());
     let error = bench
         .try_run(&[flow("x", vec![navigate("about:blank")])])
         .await
         .unwrap_err();
     assert!(matches!(error, QaError::Browser(_)), "{error}");
     assert!(
-        error.to_string().contains("apt install chromium"),
+        error
+            .to_string()
+            .ends_with("is not there: /nowhere/chromium"),
         "{error}"
     );
 }
