@@ -406,6 +406,15 @@ impl EventSink for PageRecord {
     }
 }
 
+/// Tells whether an address is that of the icon which a browser asks each server for, whatever its pages say. That there
+/// is none is no fault of a page.
+fn is_own_icon(url: &str) -> bool {
+    let path = url
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split_once('/'));
+    path.is_some_and(|(_, path)| path == "favicon.ico")
+}
+
 /// Tells whether a navigation that a page asks for leads to another document, and not to a place in this one.
 fn leaves_document(current: &str, params: &Value) -> bool {
     let url = text(&params["url"]);
@@ -508,6 +517,9 @@ impl Known {
     }
 
     fn logged(&mut self, entry: &Value) {
+        if entry["source"] == "network" && entry["url"].as_str().is_some_and(is_own_icon) {
+            return;
+        }
         let level = match entry["level"].as_str().unwrap_or_default() {
             "error" => ConsoleLevel::Error,
             "warning" => ConsoleLevel::Warning,
@@ -552,7 +564,7 @@ impl Requests {
         let id = text(&params["requestId"]);
         let request = &params["request"];
         let url = text(&request["url"]);
-        if url.starts_with("data:") || url.starts_with("blob:") {
+        if url.starts_with("data:") || url.starts_with("blob:") || is_own_icon(&url) {
             return;
         }
         self.last_change = Instant::now();
@@ -766,6 +778,24 @@ mod tests {
         PageRecord::new("F", AllowedHosts::default())
             .known
             .into_inner()
+    }
+
+    #[test]
+    fn the_icon_that_a_browser_asks_for_by_itself_is_no_fault_of_a_page() {
+        let mut known = known();
+        for (url, count) in [
+            ("http://localhost:3000/favicon.ico", 0),
+            ("http://localhost:3000/images/favicon.ico", 1),
+        ] {
+            known.requests.begin(&begun(url, url));
+            known
+                .logged(&json!({"source": "network", "level": "error", "url": url, "text": "404"}));
+            assert_eq!(
+                (known.requests.all.len(), known.console.len()),
+                (count, count),
+                "{url}"
+            );
+        }
     }
 
     #[test]
