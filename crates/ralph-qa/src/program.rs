@@ -225,7 +225,10 @@ mod tests {
     #[test]
     fn without_a_browser_it_says_how_to_get_one() {
         // This machine has one, also at a place that needs no PATH.
-        assert_eq!(on_path(OsStr::new("chromium"), &place("/nowhere").env), None);
+        assert_eq!(
+            on_path(OsStr::new("chromium"), &place("/nowhere").env),
+            None
+        );
         let text = BrowserError::NotFound.to_string();
         assert!(text.contains("apt install chromium"), "{text}");
         assert!(text.contains("`qa.browser`"), "{text}");
