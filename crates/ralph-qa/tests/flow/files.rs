@@ -221,8 +221,8 @@ fn what_leads_out_of_the_project_is_refused_by_name() {
 
 #[test]
 fn links_within_the_project_are_followed_once() {
-    let linked = project(&[("flows/a/home.yaml", "{}"), ("shared/tour.yaml", "{}")]);
-    symlink("../shared/tour.yaml", linked.path().join("flows/tour.yaml")).unwrap();
+    let linked = project(&[("flows/a/home.yaml", "{}"), ("common/tour.yaml", "{}")]);
+    symlink("../common/tour.yaml", linked.path().join("flows/tour.yaml")).unwrap();
     symlink("..", linked.path().join("flows/a/up")).unwrap();
     assert_eq!(
         found(&linked, &[]).unwrap(),
