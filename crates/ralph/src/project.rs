@@ -9,7 +9,7 @@ use std::{
 use ralph_core::{
     config::{Config, FlagValue, StoreConfig, StoreMode},
     sanitize::terminal_safe,
-    secret::NamedValue,
+    secret::{NamedValue, Redaction},
     task::{
         TaskId,
         graph::{Graph, Problem},
@@ -35,6 +35,12 @@ use ralph_engine::{
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{cli::Global, error::CommandError, output};
+
+/// Hides the credentials of the environment, for a command that opens no project.
+pub(crate) fn redaction_of_environment(root: &Path) -> Redaction {
+    let environment = Environment::scrub(std::env::vars_os(), &[], root);
+    environment.redaction().clone()
+}
 
 pub(crate) struct Project {
     pub(crate) settings: Settings,

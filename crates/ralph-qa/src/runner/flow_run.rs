@@ -171,7 +171,7 @@ async fn perform(
     })
 }
 
-/// What became of a step besides its page: notes, and a picture that is not as it should be.
+/// The outcome of a step besides its page: notes, and a picture that is not as it should be.
 #[derive(Default)]
 struct StepEnd {
     notes: Vec<String>,

@@ -45,7 +45,7 @@ fn shop() -> TempDir {
         ("flows/home.yml", "{}"),
         ("flows/admin/users.yaml", "{}"),
         ("flows/admin/home.yaml", "name: admin home\n{}"),
-        ("flows/__baselines__/home/x.yaml", "no flow"),
+        ("flows/__baselines__/admin/x.yaml", "no flow"),
         ("flows/.hidden/x.yaml", "no flow"),
         ("flows/.x.yaml", "no flow"),
         ("flows/README.md", "no flow"),

@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use ralph_core::{config::QaConfig, secret::NamedValue};
 use ralph_engine::{
-    environment::{Environment, is_credential},
+    environment::is_credential,
     inbox::Inbox,
     process::Containment,
     verifier::{RUN_QA_JOINS, RUN_QA_WALLS},
@@ -27,7 +27,7 @@ use crate::{
     commands::run::{detection, listen_for_signals},
     error::CommandError,
     output,
-    project::Project,
+    project::{Project, redaction_of_environment},
 };
 
 /// Where the flows run, and how their results are told.
@@ -106,12 +106,11 @@ pub(super) async fn perform(
     let mut stop = listen_for_signals(Inbox::default())?;
     let root = &place.root;
     let flows = results::flows(root, config, &wanted.flows)?;
-    let environment = Environment::scrub(std::env::vars_os(), &[], root);
     let secrets = secrets_of(&flows);
     let named = secrets
         .iter()
         .map(|(name, value)| NamedValue::new(name, value));
-    let redaction = environment.redaction().with(named);
+    let redaction = redaction_of_environment(root).with(named);
     output::hide_values(&redaction);
     let automation = settings::automation(config, root);
     let folder = tokio::select! {
