@@ -170,6 +170,7 @@ pub struct ActFailure {
     /// The last lines of the application, where the page could not be loaded.
     pub server_log: Vec<String>,
     /// The page, if a picture could be taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub png: Option<PngText>,
 }
 

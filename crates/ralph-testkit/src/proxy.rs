@@ -50,6 +50,8 @@ enum Cut {
 #[derive(Debug, Default)]
 struct Shared {
     cut: Option<Cut>,
+    /// Where everything stalls: the way, and all bytes that have gone it by then.
+    stall: Option<(Way, u64)>,
     up: u64,
     down: u64,
     accepted: u64,
@@ -196,6 +198,12 @@ impl Proxy {
         self.orders.send_modify(|orders| orders.is_stalled = true);
     }
 
+    /// The same, once so many more bytes have gone that way.
+    pub fn stall_after(&self, way: Way, bytes: u64) {
+        let passed = self.passed(way);
+        lock(&self.shared).stall = Some((way, passed + bytes));
+    }
+
     pub fn resume(&self) {
         self.orders.send_modify(|orders| orders.is_stalled = false);
     }
@@ -335,6 +343,10 @@ async fn pump(
             return Ok(());
         }
         let (through, is_cut) = allowed(&pass.shared, way, &bytes[..n]);
+        // Before these bytes go on, so that no answer to them comes through.
+        if stalls_now(&pass.shared) {
+            pass.orders.send_modify(|orders| orders.is_stalled = true);
+        }
         to.write_all(&bytes[..through]).await?;
         to.flush().await?;
         if is_cut {
@@ -343,6 +355,17 @@ async fn pump(
             return Ok(());
         }
     }
+}
+
+/// Tells, once, that so many bytes have gone as it was to stall after.
+fn stalls_now(shared: &Mutex<Shared>) -> bool {
+    let mut shared = lock(shared);
+    let (up, down) = (shared.up, shared.down);
+    let is_reached = |(way, bytes): &mut (Way, u64)| match way {
+        Way::Up => up >= *bytes,
+        Way::Down => down >= *bytes,
+    };
+    shared.stall.take_if(is_reached).is_some()
 }
 
 /// Counts the bytes that go through, and says if connections are cut behind them.

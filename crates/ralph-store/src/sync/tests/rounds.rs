@@ -502,6 +502,7 @@ async fn nothing_of_the_journal_is_locked_while_the_server_is_waited_for() {
     for sent in [1, 400, 2_000] {
         machine.run("UPDATE loop SET goal = goal || 'x'").await;
         let before = proxy.passed(Way::Up);
+        proxy.stall_after(Way::Up, sent);
         let round = syncer.round();
         tokio::pin!(round);
         // Some bytes of the round have gone, and now nothing does.
@@ -514,7 +515,6 @@ async fn nothing_of_the_journal_is_locked_while_the_server_is_waited_for() {
             done = &mut round => panic!("it was over: {done:?}"),
             () = gone => {}
         }
-        proxy.stall();
         let mut db = open_journal(&machine.path().join("ralph.db")).await;
         // It would be refused at once.
         run(&mut db, "PRAGMA busy_timeout = 0").await;
