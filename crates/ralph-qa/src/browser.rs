@@ -303,11 +303,16 @@ fn start(
         spawn(&spec, place.containment)
     });
     let running = match in_memory {
-        // Within a sandbox there may be no further mounts.
-        None | Some(Err(SpawnError::Mount { .. } | SpawnError::Plan { .. })) => {
-            spawn(&spec, place.containment)
-        }
-        Some(running) => running,
+        Some(Ok(running)) => Ok(running),
+        // Within a sandbox, and inside a run, there may be no further mounts.
+        None
+        | Some(Err(
+            SpawnError::Mount { .. }
+            | SpawnError::Plan { .. }
+            | SpawnError::Contain { .. }
+            | SpawnError::NoMountNamespace { .. },
+        )) => spawn(&spec, place.containment),
+        Some(Err(error)) => Err(error),
     };
     running.map_err(|source| BrowserError::NotRunnable {
         path: program.path.clone(),
